@@ -1,0 +1,16 @@
+//! What the programs in this folder share: reading captures, naming flows, judging a run.
+//!
+//! Promises to use no code of corelane's, so that what it says about a run is a second opinion. Does
+//! not process packets; `demo.ron` beside this crate does that, through the `corelane` command.
+//!
+//! - [`captures`]: frames as a capture file holds them
+//! - [`flow`]: which flow a frame belongs to
+//! - [`compare`]: whether a capture holds what another holds, in the order of each flow
+//! - [`report`]: whether a JSON report shows what the demo must show
+
+#![forbid(unsafe_code)]
+
+pub mod captures;
+pub mod compare;
+pub mod flow;
+pub mod report;

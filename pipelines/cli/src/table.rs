@@ -1,0 +1,238 @@
+//! The report for people: ports, stages, cores, rings, payload, and whether it all adds up.
+//!
+//! Shows only what was counted. Numbers of packets are packets as they were handed on, so a superpacket is
+//! one; what the wire saw is named so.
+
+use corelane::Report;
+use corelane::report::{ActorReport, Named, PortReport, RingReport, StageReport};
+use std::fmt::Write;
+
+/// Counters of a stage that are shown; JSON has them all.
+const COUNTERS_MAX: usize = 6;
+
+/// The whole table.
+pub(crate) fn write(report: &Report) -> String {
+    let mut out = String::new();
+    head(&mut out, report);
+    ports(&mut out, &report.ports);
+    stages(&mut out, &report.stages);
+    cores(&mut out, &report.actors);
+    rings(&mut out, &report.rings);
+    payload(&mut out, report);
+    balance(&mut out, report);
+    out
+}
+
+/// Adds a line. Writing to a string cannot fail.
+macro_rules! line {
+    ($out:expr, $($arg:tt)*) => {
+        { let _ = writeln!($out, $($arg)*); }
+    };
+}
+
+fn head(out: &mut String, report: &Report) {
+    let how = match &report.simulation {
+        Some(simulation) => {
+            format!("simulated with seed {} in {} turns, ", simulation.seed, simulation.turns)
+        }
+        None => String::new(),
+    };
+    line!(out, "{}  plan {}  {how}{:.3} s", report.pipeline, report.plan, report.duration_s);
+}
+
+fn ports(out: &mut String, ports: &Named<PortReport>) {
+    let width = ports.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(8);
+    line!(
+        out,
+        "PORTS {:width$}  {:>12} {:>10} {:>12} {:>10} {:>13} {:>8}",
+        "",
+        "rx packets",
+        "rx bytes",
+        "tx packets",
+        "tx bytes",
+        "(on the wire)",
+        "drops",
+        width = width - 4
+    );
+    for (name, port) in ports.iter() {
+        line!(
+            out,
+            "  {name:width$}  {:>12} {:>10} {:>12} {:>10} {:>13} {:>8}",
+            count(port.rx_packets),
+            bytes(port.rx_bytes),
+            count(port.tx_packets),
+            bytes(port.tx_bytes),
+            count(port.wire_packets),
+            count(port.drops.sum())
+        );
+        for (reason, packets) in port.drops.iter().filter(|(_, packets)| **packets > 0) {
+            line!(out, "  {:width$}  lost by the port: {} {reason}", "", count(*packets));
+        }
+    }
+}
+
+fn stages(out: &mut String, stages: &[StageReport]) {
+    let title = |stage: &StageReport| match stage.name == stage.kind {
+        true => stage.kind.to_owned(),
+        false => format!("{} ({})", stage.name, stage.kind),
+    };
+    let ids = stages.iter().map(|stage| stage.id.len()).max().unwrap_or(0).max(6);
+    let titles = stages.iter().map(|stage| title(stage).len()).max().unwrap_or(0);
+    line!(out, "STAGES{:1$}  {2:>12} {3:>12}   note", "", ids + titles - 2, "in", "out");
+    for stage in stages {
+        let (id, title, note) = (&stage.id, title(stage), note(stage));
+        let (came, went) = (count(stage.packets_in), count(stage.packets_out));
+        let row = format!("  {id:ids$}  {title:titles$}  {came:>12} {went:>12}   {note}");
+        line!(out, "{}", row.trim_end());
+    }
+}
+
+/// What is worth saying about a stage, most important first.
+fn note(stage: &StageReport) -> String {
+    let mut notes = Vec::new();
+    if stage.panics > 0 {
+        notes.push(format!("panicked {} times", count(stage.panics)));
+    }
+    let dropped: Vec<String> = named(&stage.drops).collect();
+    if !dropped.is_empty() {
+        notes.push(format!("dropped {}", dropped.join(", ")));
+    }
+    if stage.absorbed > 0 {
+        let factor = stage.packets_in as f64 / stage.packets_out.max(1) as f64;
+        notes.push(format!("joined {}, x {factor:.1}", count(stage.absorbed)));
+    }
+    if stage.created > 0 {
+        notes.push(format!("made {}", count(stage.created)));
+    }
+    if stage.payload_bytes_summed > 0 {
+        notes.push(format!("read {} for checksums", bytes(stage.payload_bytes_summed)));
+    }
+    if stage.held > 0 {
+        notes.push(format!("still holds {}", count(stage.held)));
+    }
+    let counters: Vec<String> = named(&stage.counters).collect();
+    notes.extend(counters.iter().take(COUNTERS_MAX).cloned());
+    if counters.len() > COUNTERS_MAX {
+        notes.push(format!("{} more in JSON", counters.len() - COUNTERS_MAX));
+    }
+    notes.join("; ")
+}
+
+/// Those that counted something.
+fn named(values: &Named<u64>) -> impl Iterator<Item = String> {
+    let some = values.iter().filter(|(_, value)| **value > 0);
+    some.map(|(name, value)| format!("{} {name}", count(*value)))
+}
+
+fn cores(out: &mut String, actors: &[ActorReport]) {
+    let width = actors.iter().map(|actor| actor.name.len()).max().unwrap_or(0);
+    line!(out, "CORES    {:width$}  {:>12} {:>12} {:>12}", "", "steps", "idle", "waiting");
+    for actor in actors {
+        let cpu = actor.cpu.map_or("any".to_owned(), |cpu| cpu.to_string());
+        line!(
+            out,
+            "  cpu {cpu:>3} {:width$} {:>12} {:>12} {:>12}{}",
+            actor.name,
+            count(actor.steps_worked),
+            count(actor.steps_idle),
+            count(actor.steps_blocked),
+            actor.failed.as_ref().map_or(String::new(), |failed| format!("   FAILED: {failed}"))
+        );
+    }
+}
+
+fn rings(out: &mut String, rings: &[RingReport]) {
+    for ring in rings {
+        let lost = match ring.dropped {
+            0 => String::new(),
+            dropped => format!(", dropped {}", count(dropped)),
+        };
+        line!(
+            out,
+            "RING     {}: {} -> {}, {} packets ({} on the wire), full {} times, at most {} waited{lost}",
+            ring.name,
+            ring.from,
+            ring.to,
+            count(ring.packets),
+            count(ring.segments),
+            count(ring.full),
+            count(ring.stash_high)
+        );
+    }
+}
+
+fn payload(out: &mut String, report: &Report) {
+    let totals = &report.totals;
+    let (carried, summed) = (totals.payload_bytes, totals.payload_bytes_summed);
+    let reads = if carried == 0 { 0.0 } else { summed as f64 / carried as f64 };
+    line!(
+        out,
+        "PAYLOAD  {} carried, {} summed in software: {reads:.2} reads a byte; {} packets copied",
+        bytes(carried),
+        bytes(summed),
+        count(totals.copies)
+    );
+}
+
+fn balance(out: &mut String, report: &Report) {
+    let totals = &report.totals;
+    let word = if report.balanced { "BALANCED" } else { "NOT BALANCED" };
+    let consumed = match totals.consumed {
+        0 => String::new(),
+        consumed => format!(" + consumed {}", count(consumed)),
+    };
+    line!(
+        out,
+        "{word} rx {} + created {} = tx {} + dropped {} + absorbed {}{consumed} + held {}",
+        count(totals.rx_packets),
+        count(totals.created),
+        count(totals.tx_packets),
+        count(totals.dropped),
+        count(totals.absorbed),
+        count(totals.held)
+    );
+    for complaint in &report.unbalanced {
+        line!(out, "  {complaint}");
+    }
+}
+
+/// With a comma between thousands.
+fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Powers of ten, as line rates are given.
+fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if n < 1000 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64 / 1000.0;
+    let mut unit = 0;
+    while value >= 999.95 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_easy_to_read() {
+        let counted = [0, 7, 999, 1000, 1_234_567].map(count);
+        assert_eq!(counted, ["0", "7", "999", "1,000", "1,234,567"]);
+        let sized = [0, 999, 1000, 1_949_999, 999_960, 17_400_000_000].map(bytes);
+        assert_eq!(sized, ["0 B", "999 B", "1.0 kB", "1.9 MB", "1.0 MB", "17.4 GB"]);
+    }
+}

@@ -1,0 +1,105 @@
+//! What runs where: corelane for those who embed it.
+//!
+//! A tour in the order a description travels:
+//!
+//! 1. `text` finds names, arguments and places in RON; `load` makes a description of it.
+//! 2. `check` knows stages and ports, and that the chains hang together; it reports every [`Problem`].
+//! 3. `place` cuts chains into actors and puts them on CPUs: a [`Plan`].
+//! 4. `launch` opens ports, builds stages and starts threads: a [`Handle`].
+//! 5. [`report`] reads the books when all is done.
+//!
+//! ```no_run
+//! use corelane::{Machine, Pipeline};
+//! # fn main() -> Result<(), corelane::Failure> {
+//! let text = std::fs::read_to_string("demo.ron").expect("a file");
+//! let registry = corelane::standard();
+//! let report = Pipeline::parse(&text)?.plan(&registry, &Machine::here())?.start()?.wait();
+//! assert!(report.balanced);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! It promises that a run is accounted for and that every problem of a description is shown at its place. It
+//! sets no signal handler and no logger. What runs on hardware is not decided here yet: stages ask the port
+//! they lead to.
+#![forbid(unsafe_code)]
+
+mod check;
+mod error;
+#[cfg(test)]
+mod fixture;
+mod launch;
+mod load;
+mod place;
+mod ports;
+pub mod report;
+mod spec;
+mod text;
+
+pub use corelane_runtime::Error;
+pub use corelane_runtime::exec::sim::{SimConfig, SimOutcome};
+pub use corelane_runtime::stage::Registry;
+pub use corelane_runtime::topology::Machine;
+pub use corelane_stages::standard;
+pub use error::{Failure, Place, Problem, Problems, Severity};
+pub use launch::Handle;
+pub use place::Plan;
+pub use report::Report;
+pub use spec::Cores;
+
+use load::Loaded;
+
+/// A description that has been read.
+pub struct Pipeline {
+    loaded: Loaded,
+}
+
+impl Pipeline {
+    /// Reads a description.
+    ///
+    /// # Errors
+    /// Where the text is no description at all. Other mistakes are kept and shown together with those that
+    /// [`Pipeline::plan`] finds.
+    pub fn parse(text: &str) -> Result<Pipeline, Problems> {
+        Pipeline::load("description", text, &[])
+    }
+
+    /// Reads a description that stands in `file`, with values for its parameters.
+    ///
+    /// # Errors
+    /// As for [`Pipeline::parse`].
+    pub fn load(file: &str, text: &str, sets: &[(String, String)]) -> Result<Pipeline, Problems> {
+        let loaded = load::load(file, text, sets);
+        match loaded.description {
+            Some(_) => Ok(Pipeline { loaded }),
+            None => Err(loaded.problems.finish()),
+        }
+    }
+
+    /// Puts the actors on that many CPUs, whatever the file says.
+    ///
+    /// # Errors
+    /// Where the file pins its actors, which says the opposite.
+    pub fn with_cores(mut self, cores: usize) -> Result<Pipeline, Error> {
+        if let Some(description) = &mut self.loaded.description {
+            if matches!(description.cores, Cores::Pin(_)) {
+                let message = "the file pins its actors to CPUs; ask for a number, or let it pin";
+                return Err(Error::user("cores", message));
+            }
+            description.cores = Cores::Count(cores);
+        }
+        Ok(self)
+    }
+
+    /// Checks the description and places it on a machine.
+    ///
+    /// # Errors
+    /// All problems of the description, or why it cannot be placed.
+    pub fn plan(self, registry: &Registry, machine: &Machine) -> Result<Plan, Failure> {
+        let (checked, problems) = check::check(self.loaded, registry);
+        let Some(checked) = checked else { return Err(problems.finish().into()) };
+        let mut plan = place::place(checked, registry, machine)?;
+        plan.warnings = problems.finish();
+        Ok(plan)
+    }
+}

@@ -1,0 +1,64 @@
+//! The kinds of ports a description can name, and their arguments.
+//!
+//! Reads arguments into the device crate's own configuration; opens nothing before it is asked to. Knows no
+//! stage and no chain.
+
+mod emulated;
+mod pcap;
+
+use corelane_runtime::Error;
+use corelane_runtime::port::Port;
+use corelane_runtime::stage::{Args, ConfigError};
+
+/// Keys that all ports have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Common {
+    /// Largest IP packet, bytes.
+    pub(crate) mtu: Option<u32>,
+}
+
+/// A port whose arguments are read.
+pub(crate) trait PortConfig: Send {
+    /// Whether packets can come from it.
+    fn receives(&self) -> bool;
+    /// Whether packets can go to it.
+    fn transmits(&self) -> bool;
+    /// What to write so that it receives, where it does not.
+    fn to_receive(&self) -> &'static str {
+        "it never does"
+    }
+    /// What to write so that it transmits, where it does not.
+    fn to_transmit(&self) -> &'static str {
+        "it never does"
+    }
+    /// Opens it, with so many queues in each direction.
+    fn open(&self, name: &str, queues: usize) -> Result<Box<dyn Port>, Error>;
+}
+
+/// Reads the arguments of a kind of port.
+type Configure = fn(Args<'_>, &Common) -> Result<Box<dyn PortConfig>, Vec<ConfigError>>;
+
+/// A kind of port.
+pub(crate) struct PortKind {
+    /// As written in a description.
+    pub(crate) name: &'static str,
+    /// The key that `Name(value)` sets, if there is one.
+    pub(crate) subject: Option<&'static str>,
+    pub(crate) configure: Configure,
+}
+
+/// Every kind there is.
+pub(crate) const KINDS: &[PortKind] = &[
+    PortKind { name: "Pcap", subject: Some("read"), configure: pcap::configure },
+    PortKind { name: "Emulated", subject: None, configure: emulated::configure },
+];
+
+/// The kind of that name.
+pub(crate) fn kind(name: &str) -> Option<&'static PortKind> {
+    KINDS.iter().find(|kind| kind.name == name)
+}
+
+/// An error about one key.
+fn wrong(key: &str, message: impl Into<String>) -> Vec<ConfigError> {
+    vec![ConfigError { span: None, key: Some(key.to_owned()), message: message.into() }]
+}

@@ -1,0 +1,111 @@
+//! A warmed-up pipeline allocates nothing: probes in both actors read their thread's count of allocations.
+
+use crate::support::Lane;
+use corelane_device::emulated::Frame;
+use corelane_runtime::Error;
+use corelane_runtime::packet::Burst;
+use corelane_runtime::stage::spec::{Role, Traits};
+use corelane_runtime::stage::{
+    Args, BuildContext, Built, ConfigError, Outputs, Stage, StageConfig, StageContext, StageInfo,
+    StageSpec,
+};
+use corelane_runtime::testing::allocations;
+use std::sync::{Arc, Mutex};
+
+/// Packets after which a pipeline is warm.
+const WARM: u64 = 4000;
+
+type Counts = Arc<Mutex<Vec<(u64, u64)>>>;
+
+/// Passes packets on; notes how many it saw after warming up, and how many allocations its thread made
+/// meanwhile.
+struct Probe {
+    counts: Counts,
+    seen: u64,
+    at_start: u64,
+}
+
+#[derive(Clone)]
+struct ProbeSpec(Counts);
+
+static PROBE: StageInfo = StageInfo {
+    name: "Probe",
+    summary: "Counts allocations.",
+    role: Role::Middle,
+    subject: None,
+    keys: &[],
+    drop_reasons: &[],
+    counters: &[],
+};
+
+impl StageSpec for ProbeSpec {
+    fn info(&self) -> &'static StageInfo {
+        &PROBE
+    }
+    fn configure(&self, _: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl StageConfig for ProbeSpec {
+    fn traits(&self) -> Traits {
+        Traits::default()
+    }
+    fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
+        let probe = Probe { counts: Arc::clone(&self.0), seen: 0, at_start: 0 };
+        Ok(Built::Stage(Box::new(probe), None))
+    }
+}
+
+impl Stage for Probe {
+    fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, _: &mut StageContext<'_>) {
+        for packet in burst.drain() {
+            self.seen += u64::from(packet.segments());
+            out.next(packet);
+        }
+        if self.at_start == 0 && self.seen >= WARM {
+            self.at_start = allocations();
+        }
+    }
+
+    fn drain(
+        &mut self,
+        _: &mut Outputs<'_>,
+        _: &mut StageContext<'_>,
+    ) -> corelane_runtime::stage::Progress {
+        let made = allocations() - self.at_start;
+        self.counts.lock().expect("not poisoned").push((self.seen, made));
+        corelane_runtime::stage::Progress::Done
+    }
+}
+
+#[test]
+fn nothing_is_allocated_once_warm() {
+    let counts = Counts::default();
+    let once = crate::sums::recorded();
+    // The same traffic again and again: flows resume, so that every path is warm.
+    let frames: Vec<Frame> = (0..24).flat_map(|_| once.clone()).collect();
+    let stages = "ChecksumValidate, Gro, Probe, Ring(name: \"cut\"), Gso, ChecksumFill, Probe";
+    let lane = Lane {
+        stages: stages.to_owned(),
+        registry: corelane::standard().with(ProbeSpec(Arc::clone(&counts))),
+        tx: corelane_runtime::offload::Caps::MULTI_PART,
+        ..Lane::new(frames)
+    };
+    let ran = lane.discard();
+    assert!(ran.report.balanced, "{:?}", ran.report.unbalanced);
+    let counts = counts.lock().expect("not poisoned");
+    assert_eq!(counts.len(), 2, "one probe in each actor");
+    for &(seen, made) in counts.iter() {
+        assert!(seen > 3 * WARM, "{seen} segments seen");
+        assert_eq!(made, 0, "allocations after {WARM} of {seen} segments");
+    }
+}
+
+/// The allocator counts at all: without this the test above could not fail.
+#[test]
+fn the_counter_counts() {
+    let before = allocations();
+    drop(std::hint::black_box(vec![1_u8; 100]));
+    assert!(allocations() > before);
+}

@@ -1,0 +1,139 @@
+//! What the receive side of the NIC finds out about a frame, and what of it goes into a packet's meta.
+//!
+//! It verifies the IPv4 header, TCP and UDP of the outermost level, by summing every byte. It says nothing -
+//! `Unknown`, so that software looks - about what a NIC cannot or should not judge: a frame of which the
+//! capture lacks bytes, fragments, a datagram that ends elsewhere than its UDP length says, addresses replaced
+//! by a routing header, and a UDP checksum of zero, which is no checksum to be good or bad. So a verdict, where
+//! there is one, is the verdict software would have come to. A checksum that merely looks partial is wrong on
+//! the wire, and reported so.
+
+use super::arithmetic::{add, pseudo, subtract, sum};
+use super::faults::Lies;
+use crate::headers::{Family, Headers, TCP, UDP, be16, flow_hash};
+use corelane_runtime::offload::Caps;
+use corelane_runtime::packet::{Csum, Known, Meta, MetaFlags};
+
+/// What is known about one frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Findings {
+    /// Where its headers are, if it has those of IP.
+    pub(super) headers: Option<Headers>,
+    /// The IPv4 header checksum.
+    pub(super) l3: Csum,
+    /// The TCP or UDP checksum.
+    pub(super) l4: Csum,
+    /// No verified field holds 0xFFFF where arithmetic gives 0, or the other way round.
+    pub(super) canonical: bool,
+    /// Sum of the whole IP datagram.
+    pub(super) known: Option<Known>,
+    /// Flow hash, if there is a flow.
+    pub(super) hash: Option<u32>,
+}
+
+/// Looks at a frame, of which `complete` says whether all bytes are there.
+pub(super) fn inspect(frame: &[u8], complete: bool) -> Findings {
+    let Some(headers) = Headers::parse(frame) else { return Findings::default() };
+    let hash = Some(flow_hash(frame));
+    if !complete {
+        return Findings { headers: Some(headers), hash, ..Findings::default() };
+    }
+    let (l3, l3_canonical) = ip_header(frame, &headers);
+    let (l4, l4_canonical) = transport(frame, &headers);
+    let canonical = l3_canonical && l4_canonical;
+    let known = known(frame, &headers);
+    Findings { headers: Some(headers), l3, l4, canonical, known, hash }
+}
+
+/// The verdict on a sum that includes the field, and whether the field is the one arithmetic gives.
+fn verdict(total: u16, field: u16, is_udp: bool) -> (Csum, bool) {
+    // The sum without the field is what the field complements; 0 and 0xFFFF are the same number.
+    let good = matches!(total, 0 | 0xffff);
+    let canonical = if is_udp { field != 0 } else { field != 0xffff };
+    (if good { Csum::Good } else { Csum::Bad }, canonical)
+}
+
+fn ip_header(frame: &[u8], headers: &Headers) -> (Csum, bool) {
+    if headers.family == Family::V6 {
+        return (Csum::Unknown, true);
+    }
+    let header_len = usize::from(frame[headers.l3] & 0x0f) * 4;
+    let header = &frame[headers.l3..headers.l3 + header_len];
+    verdict(sum(header), be16(header, 10).unwrap_or(0), false)
+}
+
+fn transport(frame: &[u8], headers: &Headers) -> (Csum, bool) {
+    let unknown = (Csum::Unknown, true);
+    let judged = !headers.fragment && !headers.odd_pseudo;
+    let Some(len) = headers.l4_len(frame.len()).filter(|_| judged) else { return unknown };
+    let segment = &frame[headers.l4..headers.l4 + len];
+    let is_udp = headers.protocol == UDP;
+    let field = match headers.protocol {
+        TCP if len >= 20 => be16(segment, 16),
+        UDP if len >= 8 && be16(segment, 4).map(usize::from) == Some(len) => be16(segment, 6),
+        _ => None,
+    };
+    match field {
+        None => unknown,
+        Some(0) if is_udp => unknown,
+        Some(field) => verdict(add(pseudo(frame, headers, len), sum(segment)), field, is_udp),
+    }
+}
+
+fn known(frame: &[u8], headers: &Headers) -> Option<Known> {
+    // Shorter than its header or longer than the frame: no datagram to sum.
+    headers.l4_len(frame.len())?;
+    // A length of 0 may be that of a jumbogram, or of a packet too long for the field.
+    if headers.end == headers.l3 + 40 && headers.family == Family::V6 {
+        return None;
+    }
+    Some(Known { from: u16::try_from(headers.l3).ok()?, sum: sum(&frame[headers.l3..headers.end]) })
+}
+
+/// A right checksum makes pseudo header and segment together 0xFFFF.
+fn known_of_made(frame: &[u8], headers: &Headers) -> Known {
+    let segment = subtract(0xffff, pseudo(frame, headers, headers.end - headers.l4));
+    let sum = add(sum(&frame[headers.l3..headers.l4]), segment);
+    Known { from: headers.l3 as u16, sum }
+}
+
+impl Findings {
+    /// What a port of these capabilities finds out about a frame made with right checksums, TCP or UDP
+    /// right behind an IP header: no payload is summed, since the generator knows what it made.
+    pub(super) fn of_made(frame: &[u8], hash: u32, caps: Caps) -> Findings {
+        let finds = Caps::RX_IP | Caps::RX_TCP | Caps::RX_UDP | Caps::RX_COMPLETE | Caps::RX_HASH;
+        let headers = if caps.intersects(finds) { Headers::parse(frame) } else { None };
+        let Some(headers) = headers else { return Findings::default() };
+        let l3 = if headers.family == Family::V4 { Csum::Good } else { Csum::Unknown };
+        let known = caps.contains(Caps::RX_COMPLETE).then(|| known_of_made(frame, &headers));
+        let headers = Some(headers);
+        Findings { headers, l3, l4: Csum::Good, canonical: true, known, hash: Some(hash) }
+    }
+
+    /// Writes into `meta` what a NIC with these capabilities reports.
+    pub(super) fn report(&self, caps: Caps, lies: Lies, meta: &mut Meta) {
+        let protocol = self.headers.map(|headers| headers.protocol);
+        let told = |found: Csum| match found {
+            Csum::Bad if lies.contains(Lies::REPORT_BAD_AS_GOOD) => Csum::Good,
+            found => found,
+        };
+        if caps.contains(Caps::RX_IP) {
+            meta.l3[0] = told(self.l3);
+        }
+        let judges = match protocol {
+            Some(TCP) => caps.contains(Caps::RX_TCP),
+            Some(UDP) => caps.contains(Caps::RX_UDP),
+            _ => false,
+        };
+        if judges {
+            meta.l4[0] = told(self.l4);
+        }
+        if let Some(known) = self.known.filter(|_| caps.contains(Caps::RX_COMPLETE)) {
+            meta.known = known;
+            meta.flags |= MetaFlags::KNOWN;
+        }
+        if let Some(hash) = self.hash.filter(|_| caps.contains(Caps::RX_HASH)) {
+            meta.hash = hash;
+            meta.flags |= MetaFlags::HASHED;
+        }
+    }
+}

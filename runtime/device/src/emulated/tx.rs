@@ -1,0 +1,177 @@
+//! A transmit queue of an emulated NIC: packets become frames on the wire.
+//!
+//! The hardware's work is done only where frames are kept. A stalled queue takes nothing and says until when.
+//! A packet it cannot send is counted as the device's loss, by name, and booked as transmitted: for the
+//! pipeline it has left.
+
+use super::faults::{Faults, Lies, Stall};
+use super::finish;
+use super::frame::{Collector, Frame, Sink};
+use super::request::{Granted, Refusal, Refusals, Work};
+use corelane_runtime::Time;
+use corelane_runtime::offload::PortCaps;
+use corelane_runtime::packet::{Burst, Csum, Packet};
+use corelane_runtime::port::{Direction, QueueReport, TxQueue};
+use corelane_runtime::stage::StageContext;
+use std::sync::Arc;
+
+/// Bytes in which all headers lie that a device reads.
+const FRONT: u32 = 1024;
+
+pub(super) struct EmulatedTx {
+    /// What the device can do, whatever has been taken away since: a packet finished for it before a
+    /// demotion still leaves.
+    granted: Granted,
+    queue: usize,
+    wire: Option<Wire>,
+    stall: Stall,
+    per_call: usize,
+    refusals: Arc<Refusals>,
+    refused: [u64; Refusal::ALL.len()],
+    stalled_until: Option<Time>,
+    /// First bytes of the packet looked at, or all of them.
+    front: Vec<u8>,
+    report: QueueReport,
+}
+
+/// The way to a sink that keeps frames.
+struct Wire {
+    collector: Collector,
+    lies: Lies,
+    /// Frames of the current call.
+    frames: Vec<Frame>,
+    /// End of each part of the current packet, and its time.
+    parts: Vec<(usize, Time)>,
+}
+
+impl EmulatedTx {
+    pub(super) fn new(
+        caps: &PortCaps,
+        queue: usize,
+        sink: &Sink,
+        faults: &Faults,
+        refusals: Arc<Refusals>,
+    ) -> EmulatedTx {
+        let wire = match sink {
+            Sink::Discard => None,
+            Sink::Collect(collector) => Some(Wire {
+                collector: collector.clone(),
+                lies: faults.lies,
+                frames: Vec::new(),
+                parts: Vec::new(),
+            }),
+        };
+        EmulatedTx {
+            granted: Granted { caps: caps.granted, limits: caps.limits },
+            queue,
+            wire,
+            stall: faults.stall.clone(),
+            per_call: faults.packets_per_call.unwrap_or(usize::MAX).max(1),
+            refusals,
+            refused: [0; Refusal::ALL.len()],
+            stalled_until: None,
+            front: Vec::with_capacity(FRONT as usize),
+            report: QueueReport::new(&caps.port, Direction::Tx),
+        }
+    }
+
+    fn send(&mut self, packet: &Packet) {
+        self.report.packets += 1;
+        self.report.bytes += u64::from(packet.len());
+        match self.read(packet) {
+            Err(refusal) => {
+                self.refusals.count(refusal);
+                self.refused[refusal as usize] += 1;
+            }
+            Ok(work) => {
+                self.report.wire_packets += match work {
+                    Work::Cut(cut) => cut.segments as u64,
+                    Work::Nothing | Work::Finish(_) => 1,
+                };
+                if let Some(wire) = &mut self.wire {
+                    wire.send(packet, work, &mut self.front);
+                }
+            }
+        }
+    }
+
+    /// Reads the request; with a wire behind it, the whole packet is in `front` then.
+    fn read(&mut self, packet: &Packet) -> Result<Work, Refusal> {
+        self.front.clear();
+        let asks = packet.is_super() || packet.meta().l4.contains(&Csum::Partial);
+        if let Some(wire) = &mut self.wire {
+            wire.parts.clear();
+            for (bytes, time) in packet.timed_parts() {
+                self.front.extend_from_slice(bytes);
+                wire.parts.push((self.front.len(), time));
+            }
+        } else if asks || self.granted.limits.mtu.is_some() {
+            packet.slices(0, FRONT).for_each(|bytes| self.front.extend_from_slice(bytes));
+        }
+        self.granted.read(packet, &self.front)
+    }
+}
+
+impl Wire {
+    /// Does the work and puts the frames on the wire; `frame` holds all bytes of the packet.
+    fn send(&mut self, packet: &Packet, work: Work, frame: &mut [u8]) {
+        match work {
+            Work::Nothing => self.send_whole(packet, frame),
+            Work::Finish(request) => {
+                finish::finish(frame, &request, self.lies);
+                self.send_whole(packet, frame);
+            }
+            Work::Cut(request) => {
+                let Wire { lies, frames, parts, .. } = self;
+                finish::cut(frame, &request, *lies, |segment, from| {
+                    // The first keeps the time of the packet, each other that of the part it begins in.
+                    let part = parts.iter().find(|&&(end, _)| from < end);
+                    let first = from == request.payload;
+                    let time = part.filter(|_| !first).map_or(packet.time(), |&(_, time)| time);
+                    frames.push(Frame::new(time, segment));
+                });
+            }
+        }
+    }
+
+    fn send_whole(&mut self, packet: &Packet, frame: &[u8]) {
+        let orig_len = if packet.is_cut() { packet.meta().orig_len } else { packet.len() };
+        self.frames.push(Frame::cut(packet.time(), frame.to_vec(), orig_len));
+    }
+}
+
+impl TxQueue for EmulatedTx {
+    fn tx(&mut self, burst: &mut Burst, ctx: &mut StageContext<'_>) {
+        self.stalled_until = self.stall.until(ctx.now);
+        if self.stalled_until.is_some() {
+            return;
+        }
+        for packet in burst.drain().take(self.per_call) {
+            self.send(&packet);
+            ctx.transmitted(&packet);
+            ctx.buffers.release(packet);
+        }
+        if let Some(wire) = &mut self.wire {
+            wire.collector.add(self.queue, &mut wire.frames);
+        }
+    }
+
+    fn retry_at(&self) -> Option<Time> {
+        self.stalled_until
+    }
+
+    fn finish(&mut self) {}
+
+    fn report(&self) -> QueueReport {
+        let mut report = self.report.clone();
+        for (refusal, &count) in Refusal::ALL.iter().zip(&self.refused) {
+            let name = refusal.drop_name();
+            match report.drops.iter_mut().find(|(known, _)| *known == name) {
+                _ if count == 0 => {}
+                Some((_, total)) => *total += count,
+                None => report.drops.push((name, count)),
+            }
+        }
+        report
+    }
+}

@@ -1,0 +1,13 @@
+//! The emulated NIC against vectors and sums that were not made by its own code.
+
+#![allow(clippy::unwrap_used, reason = "what tests call is a test, too")]
+
+mod corpus;
+mod faults;
+mod generated;
+mod joining;
+mod queues;
+mod receive;
+mod refuse;
+mod support;
+mod transmit;

@@ -1,0 +1,11 @@
+//! Executors: the same actors on pinned threads, or in a seeded simulator.
+//!
+//! Both drive [`crate::actor::Actor::step`] and follow the sleep protocol of [`Waker`]; neither looks inside.
+
+mod idle;
+pub mod sim;
+pub mod threads;
+mod waker;
+
+pub use idle::IdleProfile;
+pub use waker::{Reasons, Waker};

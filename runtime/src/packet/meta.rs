@@ -1,0 +1,207 @@
+//! What is known about a packet beside its bytes: where its layers start, what is known of its checksums,
+//! and whether it is one wire frame or many.
+//!
+//! Plain data that stages set and read; nothing here looks at packet bytes. Offsets count from the first
+//! byte of the packet. Meta, not the packet's own 16-bit fields, is the truth about lengths of superpackets.
+
+use bitflags::bitflags;
+
+/// Network layer of a level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum L3 {
+    /// Not parsed, or not IP.
+    #[default]
+    None,
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// Transport layer of a level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum L4 {
+    /// Not parsed, absent, or in a later fragment.
+    #[default]
+    None,
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+    /// Some other protocol above IP.
+    Other,
+}
+
+/// Where the headers of one level lie. A level is an IP header and what it carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Level {
+    /// First byte of the link header of this level, or [`Level::l3`] where it has none.
+    pub l2: u16,
+    /// First byte of the IP header.
+    pub l3: u16,
+    /// First byte of the transport header.
+    pub l4: u16,
+    /// First byte after the transport header.
+    pub payload: u16,
+    /// Kind of network header.
+    pub l3_kind: L3,
+    /// Kind of transport header.
+    pub l4_kind: L4,
+}
+
+/// The two innermost levels of a packet: `levels[0]` is the outer one, `levels[1]` the one inside a tunnel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Layers {
+    /// Outer first; only the first [`Layers::count`] mean something.
+    pub levels: [Level; 2],
+    /// How many levels are known: 0 (not IP), 1, or 2.
+    pub count: u8,
+}
+
+impl Layers {
+    /// The innermost level, the one whose payload is cut and joined.
+    pub fn innermost(&self) -> Option<&Level> {
+        self.count.checked_sub(1).and_then(|index| self.levels.get(usize::from(index)))
+    }
+}
+
+/// What is known of one checksum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Csum {
+    /// Nobody looked, or nobody can know.
+    #[default]
+    Unknown,
+    /// Known to be right.
+    Good,
+    /// Known to be wrong. Never repaired.
+    Bad,
+    /// Partial by metadata: the field holds the uncomplemented, folded pseudo-header sum, length included.
+    Partial,
+}
+
+/// A known sum: of the bytes from `from` to the end of the IP datagram, folded, not complemented.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Known {
+    /// Offset of the first byte summed.
+    pub from: u16,
+    /// The folded sum, as if `from` were an even offset.
+    pub sum: u16,
+}
+
+/// A checksum still to be finished: sum from `start` to the end of the datagram, complement, store at `field`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Partial {
+    /// Offset of the first byte to sum.
+    pub start: u16,
+    /// Offset of the 16-bit field.
+    pub field: u16,
+}
+
+/// What kind of superpacket a packet is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum SegKind {
+    /// One wire frame.
+    #[default]
+    None,
+    /// TCP over IPv4 segments.
+    Tcp4,
+    /// TCP over IPv6 segments.
+    Tcp6,
+    /// UDP over IPv4 datagrams of equal size (USO).
+    Udp4,
+    /// UDP over IPv6 datagrams of equal size (USO).
+    Udp6,
+}
+
+bitflags! {
+    /// How the segments of a superpacket differ from each other.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct SegFlags: u8 {
+        /// Every segment carries the same IPv4 ID (innermost level); without it IDs count up by one.
+        const FIXED_ID = 1;
+        /// CWR is set, and belongs on every segment, not on the first alone.
+        const CWR_ALL = 2;
+        /// The last segment is a frame of 60 bytes whose end is padding; the padding was zero.
+        const PAD_LAST = 4;
+        /// Segment boundaries are those of the parts (received so); they restore what was received.
+        const BY_PARTS = 8;
+    }
+}
+
+/// The request to be cut, or the record of having been joined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segmentation {
+    /// What the segments are.
+    pub kind: SegKind,
+    /// Payload bytes of each segment but the last.
+    pub gso_size: u16,
+    /// Wire segments; 1 for an ordinary packet.
+    pub count: u16,
+    /// How they differ.
+    pub flags: SegFlags,
+}
+
+bitflags! {
+    /// Facts about a packet.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct MetaFlags: u8 {
+        /// [`Meta::layers`] is filled in and true.
+        const PARSED = 1;
+        /// [`Meta::known`] is filled in.
+        const KNOWN = 2;
+        /// A fragment of an IP datagram, at any level, atomic fragments included.
+        const FRAGMENT = 4;
+        /// The pseudo header does not use the addresses of the IP header (routing header, home address).
+        const ODD_PSEUDO = 8;
+        /// The datagram's own length points past the end of the frame, or cannot be believed.
+        const OVERRUN = 16;
+        /// [`Meta::hash`] is filled in.
+        const HASHED = 32;
+        /// More than two levels: the innermost two are tracked.
+        const DEEPER = 64;
+    }
+}
+
+/// The meta line of a packet's first part.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Meta {
+    /// Where the layers start.
+    pub layers: Layers,
+    /// IPv4 header checksum of each level.
+    pub l3: [Csum; 2],
+    /// Transport checksum of each level.
+    pub l4: [Csum; 2],
+    /// Facts.
+    pub flags: MetaFlags,
+    pub(super) seg_kind: SegKind,
+    pub(super) seg_flags: SegFlags,
+    pub(super) gso_size: u16,
+    /// Bytes after the end of the (outermost) IP datagram; saturates.
+    pub trailer: u16,
+    /// Port the packet came in by.
+    pub port: u16,
+    /// A known sum; true where [`MetaFlags::KNOWN`] is set.
+    pub known: Known,
+    /// Unfinished checksums; true where [`Meta::l4`] says [`Csum::Partial`].
+    pub partial: [Partial; 2],
+    /// Flow hash, the same for both directions.
+    pub hash: u32,
+    /// Length of the frame on the wire; more than the packet's length if the capture was cut.
+    pub orig_len: u32,
+}
+
+impl Meta {
+    /// Index of the innermost level, if there is one.
+    pub fn innermost(&self) -> Option<usize> {
+        usize::from(self.layers.count).checked_sub(1)
+    }
+}

@@ -1,0 +1,163 @@
+//! All a stage may touch beside its packets: time, buffers, counters, and the books.
+//!
+//! The calls that change the number of packets are here, and only here, so that the books always balance:
+//! `drop`, `absorb`, `segment_of`, `create`, `share`, `consume`, `received`, `transmitted`.
+
+use crate::Time;
+use crate::packet::{Buffers, CutPlan, NoBuffer, Packet, Train, Units};
+
+/// Index into the drop reasons a stage declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reason(pub usize);
+
+/// Index into the counters a stage declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterId(pub usize);
+
+/// The books of one stage in one actor.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// From a port.
+    pub received: Units,
+    /// Handed to a port.
+    pub transmitted: Units,
+    /// Packets made by cutting, copying or answering.
+    pub created: Units,
+    /// Packets that became part of another.
+    pub absorbed: Units,
+    /// Packets answered or learned from, and gone.
+    pub consumed: Units,
+    /// Per declared reason.
+    pub drops: Vec<Units>,
+    /// Per declared counter.
+    pub counters: Vec<u64>,
+    /// L4 payload bytes received or created, each counted once.
+    pub payload_bytes: u64,
+    /// L4 payload bytes read for a checksum.
+    pub payload_bytes_summed: u64,
+    /// Packets copied because they could not leave as they were.
+    pub copies: u64,
+}
+
+impl Tally {
+    /// Empty books for a stage with so many drop reasons and counters.
+    pub fn new(reasons: usize, counters: usize) -> Tally {
+        Tally {
+            drops: vec![Units::default(); reasons],
+            counters: vec![0; counters],
+            ..Tally::default()
+        }
+    }
+
+    /// All that was dropped for a declared reason.
+    pub fn dropped(&self) -> Units {
+        self.drops.iter().fold(Units::default(), |sum, &units| sum + units)
+    }
+}
+
+/// What a stage may touch during a call.
+pub struct StageContext<'a> {
+    /// The time of this step, ns.
+    pub now: Time,
+    /// Where packets are made, and go when they end.
+    pub buffers: &'a mut Buffers,
+    tally: &'a mut Tally,
+}
+
+impl<'a> StageContext<'a> {
+    /// A context over an actor's buffers and a stage's books.
+    pub fn new(now: Time, buffers: &'a mut Buffers, tally: &'a mut Tally) -> StageContext<'a> {
+        StageContext { now, buffers, tally }
+    }
+
+    /// Ends a packet, with a reason.
+    pub fn drop(&mut self, packet: Packet, reason: Reason) {
+        match self.tally.drops.get_mut(reason.0) {
+            Some(count) => *count += packet.units(),
+            // An undeclared reason: let the packet fall, so that the run shows as unbalanced.
+            None => return std::mem::drop(packet),
+        }
+        self.buffers.release(packet);
+    }
+
+    /// Adds to a declared counter.
+    pub fn count(&mut self, counter: CounterId, n: u64) {
+        if let Some(value) = self.tally.counters.get_mut(counter.0) {
+            *value += n;
+        }
+    }
+
+    /// Books a packet that came in by a port.
+    pub fn received(&mut self, packet: &Packet) {
+        self.tally.received += packet.units();
+        self.tally.payload_bytes += u64::from(packet.payload_len());
+    }
+
+    /// Books a packet that leaves by a port; the port ends it.
+    pub fn transmitted(&mut self, packet: &Packet) {
+        self.tally.transmitted += packet.units();
+    }
+
+    /// Books payload bytes that were read for a checksum.
+    pub fn payload_summed(&mut self, bytes: u64) {
+        self.tally.payload_bytes_summed += bytes;
+    }
+
+    /// Books a packet that had to be copied to leave.
+    pub fn copied(&mut self) {
+        self.tally.copies += 1;
+    }
+
+    /// Chains `packet`, already reduced to its payload, behind `head`: one packet fewer, nothing lost.
+    /// `bytes` is the payload it brings. The caller sets the head's segmentation.
+    ///
+    /// # Panics
+    /// If the segments or parts of both together exceed 65535.
+    pub fn absorb(&mut self, head: &mut Packet, packet: Packet, bytes: u32) {
+        head.absorb(packet, bytes);
+        self.tally.absorbed += Units { packets: 1, segments: 0, bytes: 0 };
+    }
+
+    /// [`StageContext::absorb`] at the end of a train, in constant time however long it is.
+    ///
+    /// # Panics
+    /// As [`StageContext::absorb`].
+    pub fn absorb_behind(&mut self, train: &mut Train, packet: Packet, bytes: u32) {
+        train.absorb(packet, bytes);
+        self.tally.absorbed += Units { packets: 1, segments: 0, bytes: 0 };
+    }
+
+    /// Takes the first `bytes` payload bytes off `packet`, with a copy of its first `header_len` bytes in
+    /// front. `segments` of the packet's wire segments go with them. The caller mends headers and meta.
+    ///
+    /// # Errors
+    /// [`NoBuffer`] where the plan did not cover the need; the packet is as it was.
+    ///
+    /// # Panics
+    /// If the header is not contiguous or no small buffer holds it, if `bytes` is 0 or leaves no payload, or if
+    /// there are fewer segments. A plan is only made for a header that can be repeated.
+    pub fn segment_of(
+        &mut self,
+        packet: &mut Packet,
+        header_len: u32,
+        bytes: u32,
+        segments: u16,
+        plan: &mut CutPlan,
+    ) -> Result<Packet, NoBuffer> {
+        let segment = packet.segment(header_len, bytes, segments, plan, self.buffers)?;
+        self.tally.created += Units { packets: 1, segments: 0, bytes: 0 };
+        Ok(segment)
+    }
+
+    /// Books a packet that the stage made of nothing.
+    pub fn create(&mut self, packet: &Packet) {
+        self.tally.created += packet.units();
+        self.tally.payload_bytes += u64::from(packet.payload_len());
+    }
+
+    /// Ends a packet that was answered or learned from.
+    pub fn consume(&mut self, packet: Packet) {
+        self.tally.consumed += packet.units();
+        self.buffers.release(packet);
+    }
+}

@@ -1,0 +1,156 @@
+//! The control path of a stage: its name and documentation, its configuration, and how it is built.
+//!
+//! Built-in stages and those of other crates go through the same traits. Nothing here runs on the packet
+//! path, so it may allocate and fail; failures say where in the description they belong.
+
+use super::{Source, Stage};
+use crate::Error;
+use crate::offload::PortCaps;
+use crate::port::{RxQueue, TxQueue};
+use std::sync::Arc;
+
+/// One configuration key, as documentation.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyInfo {
+    /// As written in a description.
+    pub name: &'static str,
+    /// What kind of value, in words.
+    pub kind: &'static str,
+    /// The default as written, or `None` where the key must be given.
+    pub default: Option<&'static str>,
+    /// What it does.
+    pub doc: &'static str,
+}
+
+/// Where a stage may stand in a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// First: brings packets in.
+    Source,
+    /// In the middle.
+    Middle,
+    /// Last: nothing can follow.
+    Sink,
+}
+
+/// What a kind of stage is.
+#[derive(Clone, Copy, Debug)]
+pub struct StageInfo {
+    /// As written in a description.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Where it may stand.
+    pub role: Role,
+    /// The key that `Name(value)` sets, if there is one.
+    pub subject: Option<&'static str>,
+    /// Its keys.
+    pub keys: &'static [KeyInfo],
+    /// Names of its drop reasons, in the order of [`super::Reason`].
+    pub drop_reasons: &'static [&'static str],
+    /// Names of its counters, in the order of [`super::CounterId`].
+    pub counters: &'static [&'static str],
+}
+
+/// The arguments of one stage in a description.
+#[derive(Clone, Copy, Debug)]
+pub struct Args<'a> {
+    /// RON text of a struct, `(key: value, ..)`; the subject form is already rewritten to it.
+    pub text: &'a str,
+}
+
+/// Something wrong with a stage's configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// Byte range within [`Args::text`], if known.
+    pub span: Option<(usize, usize)>,
+    /// The key it is about, if known.
+    pub key: Option<String>,
+    /// What is wrong and what to write instead.
+    pub message: String,
+}
+
+/// How replicas of a stage may share its state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sharing {
+    /// Each replica has its own.
+    #[default]
+    Replica,
+    /// One owner; other cores reach it by a ring.
+    Exclusive,
+    /// Split by flow.
+    ByFlow,
+}
+
+/// What a configured stage asks of the plan.
+#[derive(Clone, Debug, Default)]
+pub struct Traits {
+    /// The port it stands on, for `Rx`, `Tx` and their like.
+    pub port: Option<String>,
+    /// Named outputs beside the next stage: key and chain.
+    pub outputs: Vec<(String, String)>,
+    /// It may emit more packets than it takes.
+    pub multiplies: bool,
+    /// It may join packets, so that superpackets follow it.
+    pub coalesces: bool,
+    /// It cuts every superpacket its port cannot.
+    pub cuts: bool,
+    /// How replicas share state.
+    pub sharing: Sharing,
+    /// Packets it may hold back, for the pool budget.
+    pub holds: u32,
+    /// What reports call this instance, where its arguments say so.
+    pub label: Option<String>,
+}
+
+/// A kind of stage.
+pub trait StageSpec: Send + Sync {
+    /// What it is.
+    fn info(&self) -> &'static StageInfo;
+    /// Reads the arguments; reports all problems, not the first.
+    fn configure(&self, args: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>>;
+}
+
+/// A configured stage, not yet built.
+pub trait StageConfig: Send {
+    /// What it asks of the plan.
+    fn traits(&self) -> Traits;
+    /// Builds one instance.
+    fn build(&self, ctx: &mut dyn BuildContext) -> Result<Built, Error>;
+}
+
+/// Makes fresh instances of a stage, for restarts.
+pub type Factory = Box<dyn Fn() -> Box<dyn Stage> + Send>;
+
+/// An instance.
+pub enum Built {
+    /// Brings packets in.
+    Source(Box<dyn Source>),
+    /// A stage, and how to make another one after a panic; without that it cannot be restarted.
+    Stage(Box<dyn Stage>, Option<Factory>),
+}
+
+impl Built {
+    /// A stage that can be rebuilt by calling `make` again.
+    pub fn restartable<S: Stage + 'static>(make: impl Fn() -> S + Send + 'static) -> Built {
+        let first = Box::new(make());
+        Built::Stage(first, Some(Box::new(move || Box::new(make()))))
+    }
+}
+
+/// What a stage may ask for while it is built.
+pub trait BuildContext {
+    /// Opens the next receive queue of a port.
+    fn open_rx(&mut self, port: &str) -> Result<Box<dyn RxQueue>, Error>;
+    /// Opens the next transmit queue of a port.
+    fn open_tx(&mut self, port: &str) -> Result<Box<dyn TxQueue>, Error>;
+    /// The capabilities of a port.
+    fn port_caps(&self, port: &str) -> Option<Arc<PortCaps>>;
+    /// The capabilities of the one port all packets from here leave by, through stages that change no
+    /// headers; `None` where there is no such port, so that everything is done in software.
+    fn exit_caps(&self) -> Option<Arc<PortCaps>>;
+    /// The number of a port in the description, as packets carry it.
+    fn port_number(&self, port: &str) -> u16;
+    /// Key for hashes of flow tables.
+    fn hash_key(&self) -> u64;
+}

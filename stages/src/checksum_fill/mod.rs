@@ -1,0 +1,119 @@
+//! `ChecksumFill`: the checksums that were put off are finished, as far as the exit port cannot; none is repaired.
+#![doc = include_str!("README.md")]
+
+mod hardware;
+mod software;
+#[cfg(test)]
+mod tests;
+
+use crate::config;
+use corelane_runtime::Error;
+use corelane_runtime::offload::{Caps, PortCaps};
+use corelane_runtime::packet::Burst;
+use corelane_runtime::stage::spec::{Role, Traits};
+use corelane_runtime::stage::{
+    Args, BuildContext, Built, ConfigError, CounterId, Outputs, Reason, Stage, StageConfig,
+    StageContext, StageInfo, StageSpec,
+};
+use hardware::{Action, CLASSES, NOTHING, class, leaves, table};
+use serde::Deserialize;
+use software::{Unfinished, fill};
+use std::sync::Arc;
+
+/// What `ChecksumFill` is.
+pub const INFO: StageInfo = StageInfo {
+    name: "ChecksumFill",
+    summary: "Finishes the partial checksums that the exit port cannot.",
+    role: Role::Middle,
+    subject: None,
+    keys: &[],
+    drop_reasons: &["impossible_request"],
+    counters: &["left", "reused", "summed", "ipv4"],
+};
+
+const IMPOSSIBLE: Reason = Reason(0);
+const LEFT: CounterId = CounterId(0);
+const REUSED: CounterId = CounterId(1);
+const SUMMED: CounterId = CounterId(2);
+const IPV4: CounterId = CounterId(3);
+
+/// The kind of stage `ChecksumFill`.
+#[derive(Clone, Copy, Debug)]
+pub struct ChecksumFillSpec;
+
+/// Arguments of `ChecksumFill`: none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChecksumFillConfig {}
+
+impl StageSpec for ChecksumFillSpec {
+    fn info(&self) -> &'static StageInfo {
+        &INFO
+    }
+
+    fn configure(&self, args: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
+        Ok(Box::new(config::parse::<ChecksumFillConfig>(args)?))
+    }
+}
+
+impl StageConfig for ChecksumFillConfig {
+    fn traits(&self) -> Traits {
+        Traits::default()
+    }
+
+    fn build(&self, ctx: &mut dyn BuildContext) -> Result<Built, Error> {
+        let exit = ctx.exit_caps();
+        Ok(Built::restartable(move || ChecksumFill::new(exit.clone())))
+    }
+}
+
+/// Finishes checksums.
+pub struct ChecksumFill {
+    exit: Option<Arc<PortCaps>>,
+    /// What [`ChecksumFill::table`] was made from.
+    caps: Caps,
+    table: [Action; CLASSES],
+}
+
+impl ChecksumFill {
+    /// A stage before the port that can do `exit`; without one, everything is done in software.
+    pub fn new(exit: Option<Arc<PortCaps>>) -> ChecksumFill {
+        let caps = exit.as_ref().map_or(Caps::empty(), |port| port.effective());
+        ChecksumFill { exit, caps, table: table(caps) }
+    }
+
+    /// Follows a port that can do less than before.
+    fn refresh(&mut self) {
+        let caps = self.exit.as_ref().map_or(Caps::empty(), |port| port.effective());
+        if caps != self.caps {
+            *self = ChecksumFill { exit: self.exit.take(), caps, table: table(caps) };
+        }
+    }
+}
+
+impl Stage for ChecksumFill {
+    fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, ctx: &mut StageContext<'_>) {
+        self.refresh();
+        while let Some(packet) = burst.first_mut() {
+            let class = class(packet);
+            let action = self.table[usize::from(class)];
+            let finished = match class {
+                NOTHING => Ok(()),
+                _ => {
+                    let finished =
+                        if action.is_empty() { Ok(()) } else { fill(packet, action, ctx) };
+                    ctx.count(LEFT, u64::from(finished.is_ok() && leaves(class, action)));
+                    finished
+                }
+            };
+            if finished == Err(Unfinished::Wait) {
+                return;
+            }
+            let Some(packet) = burst.pop() else { return };
+            match finished {
+                Ok(()) => out.next(packet),
+                Err(_) => ctx.drop(packet, IMPOSSIBLE),
+            }
+        }
+    }
+}

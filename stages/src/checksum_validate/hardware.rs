@@ -1,0 +1,45 @@
+//! What the device knows: a verdict on a checksum, or a sum from which the payload's follows.
+//!
+//! A device that says "bad" of a checksum that merely was never finished is right; the packet then looks
+//! partial, and is treated as in software. Nothing here reads payload.
+
+use super::counters::Outcome;
+use super::scope::{Scope, Subject};
+use crate::payload::Sums;
+use corelane_runtime::packet::{Csum, MetaFlags, Packet};
+use corelane_sum::Sum;
+
+/// The device's verdict on the L4 checksum of a level, if there is one that can be relied on.
+pub(super) fn verdict(packet: &Packet, level: usize, scope: &Scope) -> Option<Outcome> {
+    match packet.meta().l4[level] {
+        Csum::Good if scope.usual => Some(Outcome::Good),
+        // By metadata: whoever made the packet vouches for it, and it will be finished.
+        Csum::Partial => Some(Outcome::Good),
+        Csum::Bad if scope.usual && scope.looks_partial() => Some(Outcome::Partial),
+        Csum::Bad if scope.usual => Some(Outcome::Corrupt),
+        Csum::Good | Csum::Bad | Csum::Unknown => None,
+    }
+}
+
+/// Derives the payload's sum from what the device vouches for. True if it rests on a sum that the device
+/// computed over the datagram, which nothing has confirmed yet.
+pub(super) fn vouch(packet: &Packet, subjects: &[Subject; 2], sums: &mut Sums<'_>) -> bool {
+    // Inner first: the closer the scope, the fewer bytes around the payload.
+    for (level, subject) in subjects.iter().enumerate().rev() {
+        if let Subject::Open(scope) = subject
+            && scope.usual
+            && packet.meta().l4[level] == Csum::Good
+        {
+            // Covered bytes and pseudo header add up to zero.
+            sums.derive(scope.from, scope.to, Sum::ZERO - scope.pseudo());
+        }
+    }
+    let meta = packet.meta();
+    let known = meta.flags.contains(MetaFlags::KNOWN) && meta.trailer < u16::MAX;
+    if !known || sums.payload().is_some() {
+        return false;
+    }
+    let end = packet.len() - u32::from(meta.trailer);
+    sums.derive(u32::from(meta.known.from), end, Sum::from_u16(meta.known.sum));
+    sums.payload().is_some()
+}

@@ -1,0 +1,63 @@
+//! What the device already knows: which of it can be taken over, and how to read a packet it has joined.
+//!
+//! It promises that a state the device reported ends up at the level it was reported for, or is forgotten.
+
+use corelane_runtime::packet::{Csum, Meta, MetaFlags};
+use corelane_wire::ipv4::Ipv4Header;
+use corelane_wire::ipv6::Ipv6Header;
+use corelane_wire::udp::UdpHeader;
+use corelane_wire::{L3, L4, Layers, Level, U16, layers, view_mut};
+
+/// Bytes of headers looked at in a joined packet.
+const HEADERS: usize = 256;
+
+/// Devices count levels from the outside. Where the outermost is no longer among the two that are tracked,
+/// nobody can say which level a status belongs to.
+pub(super) fn adopt(meta: &mut Meta) {
+    if meta.flags.contains(MetaFlags::DEEPER) {
+        meta.l3 = [Csum::Unknown; 2];
+        meta.l4 = [Csum::Unknown; 2];
+    }
+}
+
+/// The walk over a packet that a device has joined. Its 16-bit length fields may have wrapped or may still
+/// be those of the first segment; the length of the frame is the truth. So they are read as 0, which every
+/// format defines as "as long as there is data".
+pub(super) fn layers_of_super(frame: &[u8], frame_len: u32) -> Layers {
+    let mut copy = [0; HEADERS];
+    let len = frame.len().min(HEADERS);
+    copy[..len].copy_from_slice(&frame[..len]);
+    let headers = &mut copy[..len];
+    let mut found = layers(headers, frame_len);
+    // A level can hide behind lengths of the one around it: at most two more walks.
+    for _ in 0..2 {
+        for level in found.levels() {
+            forget_lengths(headers, level);
+        }
+        found = layers(headers, frame_len);
+    }
+    found
+}
+
+fn forget_lengths(headers: &mut [u8], level: &Level) {
+    let l3 = usize::from(level.l3);
+    // The walk refuses a header whose length is shorter than itself, so the version is asked for here.
+    match (level.l3_kind, headers.get(l3).map(|byte| byte >> 4)) {
+        (L3::V4, _) | (L3::None, Some(4)) if l3 > 0 => {
+            if let Some(header) = view_mut::<Ipv4Header>(headers, l3) {
+                header.total_length = U16::ZERO;
+            }
+        }
+        (L3::V6, _) => {
+            if let Some(header) = view_mut::<Ipv6Header>(headers, l3) {
+                header.payload_length = U16::ZERO;
+            }
+        }
+        _ => {}
+    }
+    if level.l4_kind == L4::Udp
+        && let Some(header) = view_mut::<UdpHeader>(headers, usize::from(level.l4))
+    {
+        header.length = U16::ZERO;
+    }
+}

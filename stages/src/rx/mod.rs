@@ -1,0 +1,134 @@
+//! `Rx`: packets come in from a port and their headers are looked at once, here and nowhere else.
+#![doc = include_str!("README.md")]
+
+mod flow;
+mod hardware;
+mod plain;
+mod software;
+#[cfg(test)]
+mod tests;
+
+pub use software::{CONTIGUOUS, describe};
+
+use crate::config;
+use corelane_runtime::Error;
+use corelane_runtime::packet::{Burst, RX_BURST};
+use corelane_runtime::port::{QueueReport, RxQueue};
+use corelane_runtime::stage::spec::{KeyInfo, Role, Traits};
+use corelane_runtime::stage::{
+    Args, BuildContext, Built, ConfigError, Outputs, Progress, Source, StageConfig, StageContext,
+    StageInfo, StageSpec,
+};
+use serde::Deserialize;
+
+/// What `Rx` is.
+pub const INFO: StageInfo = StageInfo {
+    name: "Rx",
+    summary: "Brings packets in from a port and finds their layers.",
+    role: Role::Source,
+    subject: Some("port"),
+    keys: &[KeyInfo { name: "port", kind: "port", default: None, doc: "the port to read" }],
+    drop_reasons: &[],
+    counters: &[],
+};
+
+/// The kind of stage `Rx`.
+#[derive(Clone, Copy, Debug)]
+pub struct RxSpec;
+
+/// Arguments of `Rx`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RxConfig {
+    /// Port to read.
+    pub port: String,
+}
+
+impl StageSpec for RxSpec {
+    fn info(&self) -> &'static StageInfo {
+        &INFO
+    }
+
+    fn configure(&self, args: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
+        Ok(Box::new(config::parse::<RxConfig>(args)?))
+    }
+}
+
+impl StageConfig for RxConfig {
+    fn traits(&self) -> Traits {
+        Traits { port: Some(self.port.clone()), ..Traits::default() }
+    }
+
+    fn build(&self, ctx: &mut dyn BuildContext) -> Result<Built, Error> {
+        let queue = ctx.open_rx(&self.port)?;
+        let number = ctx.port_number(&self.port);
+        Ok(Built::Source(Box::new(Rx::new(queue, number, ctx.hash_key()))))
+    }
+}
+
+/// Reads one queue.
+pub struct Rx {
+    queue: Box<dyn RxQueue>,
+    /// What came from the queue and is not looked at yet: more than nothing only where buffers are out.
+    taken: Box<Burst>,
+    number: u16,
+    key: u64,
+    stopped: bool,
+}
+
+impl Rx {
+    /// Reads `queue` of port `number`; flow hashes are keyed by `key`.
+    pub fn new(queue: Box<dyn RxQueue>, number: u16, key: u64) -> Rx {
+        Rx { queue, taken: Box::new(Burst::new()), number, key, stopped: false }
+    }
+
+    /// Looks at what was taken and sends it on, up to `budget`. False where buffers are out.
+    fn forward(
+        &mut self,
+        budget: usize,
+        out: &mut Outputs<'_>,
+        ctx: &mut StageContext<'_>,
+    ) -> (usize, bool) {
+        for sent in 0..budget {
+            let Some(packet) = self.taken.first_mut() else { return (sent, true) };
+            if describe(packet, self.key, ctx.buffers).is_err() {
+                return (sent, false);
+            }
+            packet.meta_mut().port = self.number;
+            if let Some(packet) = self.taken.pop() {
+                ctx.received(&packet);
+                out.next(packet);
+            }
+        }
+        (budget, true)
+    }
+}
+
+impl Source for Rx {
+    fn poll(
+        &mut self,
+        budget: usize,
+        out: &mut Outputs<'_>,
+        ctx: &mut StageContext<'_>,
+    ) -> Progress {
+        let budget = budget.min(RX_BURST);
+        let progress = match (self.taken.is_empty(), self.stopped) {
+            (true, true) => Progress::Done,
+            (true, false) => self.queue.rx(&mut self.taken, budget, ctx),
+            (false, _) => Progress::Worked(0),
+        };
+        match self.forward(budget, out, ctx) {
+            (0, true) => progress,
+            (0, false) => Progress::Starved,
+            (sent, _) => Progress::Worked(sent),
+        }
+    }
+
+    fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    fn queue_report(&self) -> Option<QueueReport> {
+        Some(self.queue.report())
+    }
+}

@@ -1,0 +1,138 @@
+//! `Count`, `Drop`, and what all stages have in common: a name, documented keys, arguments that are checked.
+
+use corelane_runtime::Error;
+use corelane_runtime::offload::PortCaps;
+use corelane_runtime::port::{RxQueue, TxQueue};
+use corelane_runtime::stage::spec::Role;
+use corelane_runtime::stage::{Args, BuildContext, Built, StageInfo};
+use corelane_runtime::testing::Harness;
+use corelane_stages::{count, drop, standard};
+use std::sync::Arc;
+
+/// A place without ports.
+struct Nowhere;
+
+impl BuildContext for Nowhere {
+    fn open_rx(&mut self, port: &str) -> Result<Box<dyn RxQueue>, Error> {
+        Err(Error::user(port, "there is no such port"))
+    }
+    fn open_tx(&mut self, port: &str) -> Result<Box<dyn TxQueue>, Error> {
+        Err(Error::user(port, "there is no such port"))
+    }
+    fn port_caps(&self, _: &str) -> Option<Arc<PortCaps>> {
+        None
+    }
+    fn exit_caps(&self) -> Option<Arc<PortCaps>> {
+        None
+    }
+    fn port_number(&self, _: &str) -> u16 {
+        0
+    }
+    fn hash_key(&self) -> u64 {
+        1
+    }
+}
+
+fn build(name: &str, text: &str) -> Result<Built, Error> {
+    let registry = standard();
+    let spec = registry.get(name).expect("a stage of that name");
+    spec.configure(Args { text }).expect("sound arguments").build(&mut Nowhere)
+}
+
+fn harness(name: &str, info: &StageInfo, outputs: usize) -> Harness {
+    let built = build(name, "()").unwrap_or_else(|error| panic!("{error}"));
+    Harness::built(built, info).outputs(outputs)
+}
+
+#[test]
+fn count_counts_and_passes_on() {
+    let mut harness = harness("Count", &count::INFO, 1);
+    let frames: Vec<Vec<u8>> = (60..400).map(|len| vec![len as u8; len]).collect();
+    let packets: Vec<_> = frames.iter().map(|frame| harness.packet(frame)).collect();
+    harness.feed(packets, &[1, 32, 7]);
+    assert_eq!(harness.take_frames(), frames);
+    assert_eq!(harness.counter("packets"), 340);
+    assert_eq!(harness.counter("segments"), 340);
+    assert_eq!(harness.counter("bytes"), (60..400_u64).sum());
+    harness.finish();
+}
+
+#[test]
+fn drop_ends_everything_and_has_a_label() {
+    let mut harness = harness("Drop", &drop::INFO, 0);
+    for len in 0..100 {
+        let packet = harness.packet(&vec![1; len]);
+        harness.push(packet);
+    }
+    harness.run();
+    assert_eq!(harness.dropped("dropped").packets, 100);
+    harness.finish();
+    let registry = standard();
+    let spec = registry.get("Drop").expect("Drop");
+    let config = spec.configure(Args { text: "(label: \"audited\")" }).expect("sound");
+    assert_eq!(config.traits().label.as_deref(), Some("audited"));
+}
+
+#[test]
+fn every_stage_documents_exactly_the_keys_it_takes() {
+    for spec in standard().iter() {
+        let info = spec.info();
+        let text = "(no_such_key_anywhere: 1)";
+        let errors = spec.configure(Args { text }).err().expect("an unknown key is an error");
+        let message = &errors[0].message;
+        assert_eq!(errors[0].key.as_deref(), Some("no_such_key_anywhere"), "{}", info.name);
+        for key in info.keys {
+            assert!(!key.doc.is_empty() && !key.kind.is_empty(), "{}.{}", info.name, key.name);
+            assert!(
+                message.contains(&format!("`{}`", key.name)),
+                "{} misses {}",
+                info.name,
+                key.name
+            );
+        }
+        assert_eq!(
+            message.matches('`').count() / 2,
+            info.keys.len() + 1,
+            "{}: {message}",
+            info.name
+        );
+        assert!(info.subject.is_none_or(|subject| info.keys.iter().any(|key| key.name == subject)));
+        assert!(info.summary.ends_with('.'), "{}", info.name);
+    }
+}
+
+#[test]
+fn every_stage_is_built_from_what_it_says_are_its_defaults() {
+    for spec in standard().iter() {
+        let info = spec.info();
+        let required: Vec<_> = info.keys.iter().filter(|key| key.default.is_none()).collect();
+        let arguments: Vec<_> = required.iter().map(|key| format!("{}: \"x\"", key.name)).collect();
+        let text = format!("({})", arguments.join(", "));
+        let config = spec.configure(Args { text: &text });
+        let config = config.unwrap_or_else(|errors| panic!("{}: {errors:?}", info.name));
+        let on_port =
+            matches!(info.role, Role::Source | Role::Sink) && info.subject == Some("port");
+        assert_eq!(config.traits().port.is_some(), on_port, "{}", info.name);
+        match config.build(&mut Nowhere) {
+            Ok(_) => assert!(!on_port, "{} was built without its port", info.name),
+            Err(error) => assert!(on_port && error.user, "{}: {error}", info.name),
+        }
+    }
+}
+
+#[test]
+fn names_of_stages_reasons_and_counters_are_distinct() {
+    let registry = standard();
+    let mut names: Vec<_> = registry.iter().map(|spec| spec.info().name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), 8);
+    for spec in registry.iter() {
+        for list in [spec.info().counters, spec.info().drop_reasons] {
+            let mut sorted = list.to_vec();
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert_eq!(sorted.len(), list.len(), "{}", spec.info().name);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! One walk over the headers of a frame, and what it leaves behind: offsets and facts, 16 bits
+//! each.
+//!
+//! It promises, for any bytes: no panic, at most [`HEADERS_MAX`] headers looked at, no byte beyond
+//! the contiguous prefix read, and no offset that lies outside of it. It follows VXLAN and nothing
+//! else into a tunnel, and where it meets what it does not know (MPLS, PPPoE, GRE, IP in IP, ESP)
+//! it stops and says how far it came: it never guesses. It reads headers only, so it verifies no
+//! checksum and knows no flow.
+//!
+//! `level` has the answer's types, `walk` the walk over the layers, `ipv6` the chain of extension
+//! headers.
+
+mod ipv6;
+mod level;
+mod walk;
+
+pub use level::{Coverage, Fragment, L3, L4, Level};
+pub use walk::HEADERS_MAX;
+
+/// What the walk found. Plain data; meaningful only with the frame it was taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Layers {
+    /// The levels found, outer first: `levels[..count]`. A level is a frame's Ethernet header and
+    /// what it carries.
+    pub levels: [Level; 2],
+    /// Levels in use, 0..=2. 0: not even an Ethernet header fits.
+    pub count: u8,
+    /// More than two levels were found; the innermost two are kept, and `levels[0]` does not start
+    /// at byte 0.
+    pub deeper: bool,
+    /// VLAN tags after the outermost Ethernet header (of any depth; levels below have their own,
+    /// not counted here).
+    pub vlans: u8,
+}
+
+impl Layers {
+    /// The levels found, outer first.
+    #[inline]
+    pub fn levels(&self) -> &[Level] {
+        &self.levels[..usize::from(self.count.min(2))]
+    }
+
+    /// The innermost level.
+    #[inline]
+    pub fn innermost(&self) -> Option<&Level> {
+        self.levels().last()
+    }
+
+    /// The outer level, where there is a tunnel.
+    #[inline]
+    pub fn outer(&self) -> Option<&Level> {
+        if self.count == 2 { Some(&self.levels[0]) } else { None }
+    }
+}
+
+/// Walks the headers of a frame once.
+///
+/// `frame` is the contiguous start of it and may be shorter than the packet; `frame_len` is the
+/// length in bytes of the whole packet, over all its parts, as captured or received. Where a header
+/// goes on beyond `frame` although the packet has it, the level is [`Level::incomplete`]: make more
+/// bytes contiguous and walk again, or treat it as opaque.
+pub fn layers(frame: &[u8], frame_len: u32) -> Layers {
+    let mut found = Layers::default();
+    walk::Walk::new(frame, frame_len).run(&mut found);
+    found
+}
+
+#[cfg(test)]
+mod tests;
