@@ -143,7 +143,9 @@ impl Body {
     fn state(&self) -> Option<(Units, Option<Time>)> {
         match self {
             Body::Stage(stage) => Some((stage.held(), stage.next_deadline())),
-            Body::Source(_) | Body::Bypass | Body::Discard => None,
+            // When to poll next is what the poll itself said.
+            Body::Source(source) => Some((source.held(), None)),
+            Body::Bypass | Body::Discard => None,
         }
     }
 

@@ -93,6 +93,13 @@ impl<'a> StageContext<'a> {
         self.tally.payload_bytes += u64::from(packet.payload_len());
     }
 
+    /// Adds the payload of a packet that was received before its layers were known.
+    pub fn described(&mut self, packet: &Packet) {
+        let bytes = u64::from(packet.payload_len());
+        self.tally.received += Units { packets: 0, segments: 0, bytes };
+        self.tally.payload_bytes += bytes;
+    }
+
     /// Books a packet that leaves by a port; the port ends it.
     pub fn transmitted(&mut self, packet: &Packet) {
         self.tally.transmitted += packet.units();

@@ -48,6 +48,11 @@ pub trait Source: Send {
     /// Stops bringing in new packets; what was begun is finished. [`Source::poll`] then ends in `Done`.
     fn stop(&mut self);
 
+    /// What it has booked as received and not passed on.
+    fn held(&self) -> Units {
+        Units::default()
+    }
+
     /// What the queue behind it counted, if there is one.
     fn queue_report(&self) -> Option<QueueReport> {
         None

@@ -347,7 +347,7 @@ impl Harness {
         let waiting = self.input.iter().fold(Units::default(), |sum, packet| sum + packet.units());
         let held = match &self.body {
             Body::Stage(stage) => stage.held(),
-            Body::Source(_) => Units::default(),
+            Body::Source(source) => source.held(),
         };
         let tally = &self.tally;
         let sent = self.sent.iter().fold(Units::default(), |sum, &units| sum + units);

@@ -12,7 +12,7 @@ pub use software::{CONTIGUOUS, describe};
 
 use crate::config;
 use corelane_runtime::Error;
-use corelane_runtime::packet::{Burst, RX_BURST};
+use corelane_runtime::packet::{Burst, RX_BURST, Units};
 use corelane_runtime::port::{QueueReport, RxQueue};
 use corelane_runtime::stage::spec::{KeyInfo, Role, Traits};
 use corelane_runtime::stage::{
@@ -82,6 +82,13 @@ impl Rx {
         Rx { queue, taken: Box::new(Burst::new()), number, key, stopped: false }
     }
 
+    /// Takes from the queue and books it at once: from here on nothing can be lost unseen.
+    fn take(&mut self, budget: usize, ctx: &mut StageContext<'_>) -> Progress {
+        let progress = self.queue.rx(&mut self.taken, budget, ctx);
+        self.taken.iter().for_each(|packet| ctx.received(packet));
+        progress
+    }
+
     /// Looks at what was taken and sends it on, up to `budget`. False where buffers are out.
     fn forward(
         &mut self,
@@ -96,7 +103,7 @@ impl Rx {
             }
             packet.meta_mut().port = self.number;
             if let Some(packet) = self.taken.pop() {
-                ctx.received(&packet);
+                ctx.described(&packet);
                 out.next(packet);
             }
         }
@@ -114,7 +121,7 @@ impl Source for Rx {
         let budget = budget.min(RX_BURST);
         let progress = match (self.taken.is_empty(), self.stopped) {
             (true, true) => Progress::Done,
-            (true, false) => self.queue.rx(&mut self.taken, budget, ctx),
+            (true, false) => self.take(budget, ctx),
             (false, _) => Progress::Worked(0),
         };
         match self.forward(budget, out, ctx) {
@@ -126,6 +133,13 @@ impl Source for Rx {
 
     fn stop(&mut self) {
         self.stopped = true;
+    }
+
+    fn held(&self) -> Units {
+        self.taken.iter().fold(Units::default(), |sum, packet| {
+            // The payload is booked when a packet is looked at, and not before.
+            sum + Units { bytes: 0, ..packet.units() }
+        })
     }
 
     fn queue_report(&self) -> Option<QueueReport> {

@@ -189,3 +189,20 @@ fn every_frame_says_its_own_time() {
     assert_eq!(rig.cut(merged), frames);
     rig.finish();
 }
+
+#[test]
+fn bytes_that_meta_does_not_know_of_keep_a_packet_from_merging() {
+    let mut harness = alone(GroConfig::default());
+    let frames = train(V4, 2, 100);
+    for frame in &frames {
+        let mut packet = harness.packet(&[&frame.bytes[..], &[0; 4]].concat());
+        describe(&mut packet, 7, &mut harness.buffers).expect("headers are contiguous");
+        packet.meta_mut().trailer = 0;
+        harness.push(packet);
+    }
+    harness.run();
+    let out = harness.take();
+    assert_eq!(payloads(&out), [100, 100]);
+    harness.release(out);
+    harness.finish();
+}
