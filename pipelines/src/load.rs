@@ -35,6 +35,12 @@ pub(crate) struct Loaded {
 /// Reads the text of `file`; `sets` are values for parameters.
 pub(crate) fn load(file: &str, text: &str, sets: &[(String, String)]) -> Loaded {
     let mut problems = Collector::new(file, text);
+    // A file that said so itself would have its mistakes passed over in silence.
+    if let Some(start) = text.find(params::BROKEN) {
+        let message = format!("`{}` is reserved; use another name", params::BROKEN);
+        let span = Span::new(start, start + params::BROKEN.len());
+        problems.error_at(span, "reserved", message, None);
+    }
     let expanded = params::expand(text, &tree::parse(text).root, sets);
     for mistake in &expanded.mistakes {
         problems.error_at(mistake.span, mistake.code, mistake.message.clone(), None);

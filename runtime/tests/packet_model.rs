@@ -58,6 +58,7 @@ fn apply(op: &Op, packet: &mut Packet, model: &mut Vec<u8>, buffers: &mut Buffer
         Op::MakeUnique(n) => {
             if packet.make_header_unique(*n, buffers).is_ok() {
                 assert!(packet.is_unshared() && packet.data().len() >= *n as usize);
+                assert!(*n == 0 || *n < packet.len() || packet.part_count() == 1);
                 if let Some(byte) = packet.data_mut().and_then(|data| data.first_mut()) {
                     *byte = 7;
                     model[0] = 7;

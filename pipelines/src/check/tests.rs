@@ -362,6 +362,14 @@ fn each_mistake_around_them_is_shown_at_its_place_with_its_cure() {
     }
 }
 
+/// What stands for a value whose mistake has been told must not silence a file that says it itself.
+#[test]
+fn a_reserved_name_is_told() {
+    for text in ["__missing__", r#"Pipeline(name: __missing__, ports: {}, chains: {})"#] {
+        assert!(shown(text).iter().any(|problem| problem[0] == "reserved"), "{text}");
+    }
+}
+
 #[test]
 fn a_value_given_by_a_parameter_is_shown_where_it_is_used() {
     let text = with_chains(r#""m": [Rx("in"), Gro(hold: "$h"), Tx("out")]"#)

@@ -243,7 +243,28 @@ impl Packet {
         let total = self.len();
         self.skip(n, buffers);
         self.put_in_front(front, total);
+        if n == total {
+            self.drop_behind_copy(buffers);
+        }
         Ok(())
+    }
+
+    /// Lets go of what stands behind a copy of the whole packet: an empty part, in which shared bytes would
+    /// keep any from being appended.
+    fn drop_behind_copy(&mut self, buffers: &mut Buffers) {
+        let first = self.part_mut();
+        first.parts = 1;
+        let rest = std::mem::replace(&mut first.next, std::ptr::null_mut());
+        // SAFETY: `rest` is null or was just unlinked from this packet, which owned it.
+        unsafe {
+            if let Some(rest) = rest.as_ref() {
+                // The piece began there, if anywhere.
+                first.flags = rest.flags;
+                first.piece_len = rest.piece_len;
+                first.piece_sum = rest.piece_sum;
+            }
+            buffers.release_chain(rest);
+        }
     }
 
     /// Gathers the first `min(n, len)` bytes into the first part, so that headers are contiguous.

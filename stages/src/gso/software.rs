@@ -121,11 +121,12 @@ impl Cutting {
         let pads = self.template.request.flags.contains(SegFlags::PAD_LAST)
             && rest.segments() == 1
             && rest.len() < FRAME_MIN;
+        // One header part more than needed was set aside, which is now free for the padding.
+        std::mem::take(&mut self.plan).finish(ctx.buffers);
         if pads && !make_tailroom(&mut rest, ctx) {
             self.rest = Some(rest);
             return Made::Starved;
         }
-        std::mem::take(&mut self.plan).finish(ctx.buffers);
         self.template.apply(&mut rest, self.position(true));
         if pads && !pad(&mut rest) { Made::Unpaddable(rest) } else { Made::Packet(rest) }
     }

@@ -119,8 +119,8 @@ fn what_the_port_leaves_waits_until_the_port_says() {
 fn without_buffers_the_packets_before_the_one_that_needs_one_leave() {
     let (mut harness, wire) = tx(Caps::empty(), None, 10);
     harness = harness.home(0, 6, 0);
-    for cuts in [&[][..], &[70], &[]] {
-        let packet = received(&mut harness, &frame(100), cuts);
+    for cuts in [&[][..], &[320], &[]] {
+        let packet = received(&mut harness, &frame(400), cuts);
         harness.push(packet);
     }
     harness.buffers.withhold([0, 6, 0]);
@@ -131,7 +131,7 @@ fn without_buffers_the_packets_before_the_one_that_needs_one_leave() {
     harness.buffers.withhold([0; 3]);
     harness.run();
     assert_eq!(harness.tally().copies, 1);
-    assert_same_frames(&wire.lock().expect("one thread").frames, &vec![frame(100); 3]);
+    assert_same_frames(&wire.lock().expect("one thread").frames, &vec![frame(400); 3]);
     harness.finish();
 }
 

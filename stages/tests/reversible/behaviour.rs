@@ -9,7 +9,7 @@ use corelane_stages::config::Nanoseconds;
 use corelane_stages::gro::{Gro, GroConfig, INFO};
 use corelane_stages::rx::describe;
 use corelane_wire::tcp::TcpFlags;
-use corelane_wire::testing::{FrameBuilder, Ipv4, assert_same_frames, assert_sound};
+use corelane_wire::testing::{Checksum, FrameBuilder, Ipv4, assert_same_frames, assert_sound};
 
 fn train(v6: bool, count: u32, len: usize) -> Vec<Frame> {
     (0..count).map(|index| p(v6, index * len as u32, len).build()).collect()
@@ -52,6 +52,20 @@ fn a_payload_is_read_once_by_whoever_comes_first_and_never_where_a_device_vouche
             rig.finish();
         });
     }
+}
+
+#[test]
+fn what_looks_partial_is_not_read() {
+    both(|v6| {
+        let mut rig = Rig::new(GroConfig::default());
+        let partial = |off| p(v6, off, 100).tcp(|tcp| tcp.checksum = Checksum::Partial).build();
+        let packets = rig.receive_by(Proof::Nobody, &[partial(0), partial(100)]);
+        let merged = rig.merge(packets);
+        assert_eq!(payloads(&merged), [100, 100]);
+        assert_eq!(rig.gro.tally().payload_bytes_summed, 0);
+        rig.cut(merged);
+        rig.finish();
+    });
 }
 
 #[test]
@@ -170,6 +184,16 @@ fn low_buffers_and_the_bound_let_the_oldest_go() {
     let out = harness.take();
     harness.release(out);
     assert!(feed(&mut harness, 60) >= 3);
+    harness.finish();
+    // What came home by way of another core is not missing.
+    let mut harness = alone(timed(1_000_000)).home(0, 64, 2);
+    assert_eq!(feed(&mut harness, 40), 0);
+    harness.drain();
+    let mut other = alone(GroConfig::default());
+    let out = harness.take();
+    other.release(out);
+    other.buffers.flush();
+    assert_eq!(feed(&mut harness, 30), 0);
     harness.finish();
     let mut harness = alone(GroConfig { max_held: Some(128), flows: 256, ..timed(1_000_000) });
     assert_eq!(feed(&mut harness, 200), 72);

@@ -222,3 +222,13 @@ fn a_zero_checksum_of_a_segment_is_sent_as_ones_in_udp() {
     assert!(expected.iter().all(|frame| frame[40..42] == [0xff, 0xff]));
     assert_same_frames(&expected, &frames);
 }
+
+#[test]
+fn a_last_segment_of_a_linear_superpacket_is_padded_though_its_buffer_is_shared() {
+    // The pool has just what the cut sets aside; the segments before are still on their way.
+    let request = tcp4(Ipv4::default(), Tcp::default(), 15, 4).with(SegFlags::PAD_LAST);
+    let frames = cut(software().home(4, 6, 1), &request);
+    let lens: Vec<usize> = frames.iter().map(Vec::len).collect();
+    assert_eq!(lens, [58, 58, 58, 60]);
+    assert_eq!(frames[3][57..], [0; 3]);
+}

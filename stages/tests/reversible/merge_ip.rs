@@ -33,6 +33,20 @@ fn ip_fields_that_must_be_equal() {
 }
 
 #[test]
+fn flows_differ_by_any_address() {
+    for at in 0..8 {
+        let other = |ip: &mut Ipv4| (if at < 4 { &mut ip.src } else { &mut ip.dst })[at % 4] ^= 1;
+        case(vec![p(V4, 0, 100), p(V4, 100, 100).ip4(other)], &[100, 100]);
+    }
+    let one_bucket = GroConfig { flows: 2, ..GroConfig::default() };
+    for at in 0..32 {
+        let other = |ip: &mut Ipv6| (if at < 16 { &mut ip.src } else { &mut ip.dst })[at % 16] ^= 1;
+        let frames = vec![p(V6, 0, 100).build(), p(V6, 100, 100).ip6(other).build()];
+        expect(one_bucket, frames, &[100, 100]);
+    }
+}
+
+#[test]
 fn ip_opt_equal_merges_and_other_does_not() {
     let stamped =
         |off| p(V4, off, 100).ip4(|ip| ip.options = [&[68, 40, 5, 0][..], &[0; 36]].concat());
@@ -73,6 +87,16 @@ fn ip_v6ext_same_and_diff() {
     case(vec![with(0, 0), with(100, 0)], &[200]);
     case(vec![with(0, 0), with(100, 0x11)], &[100, 100]);
     case(vec![p(V6, 0, 100), with(100, 0), p(V6, 200, 100)], &[100, 100, 100]);
+}
+
+#[test]
+fn flows_behind_extension_headers_keep_their_order_between_two_addresses() {
+    let with = |port: u16, off| {
+        let extension = Extension::Destination(vec![1, 4, 0, 0, 0, 0]);
+        p(V6, off, 100).ip6(|ip| ip.extensions = vec![extension]).tcp(|tcp| tcp.src_port = port)
+    };
+    case(vec![with(1, 0), with(1, 100), with(2, 0), with(2, 100)], &[200, 200]);
+    case(vec![with(1, 0), with(2, 0), with(1, 100), with(2, 100)], &[100; 4]);
 }
 
 #[test]
@@ -154,6 +178,11 @@ fn vlans_and_addresses_of_the_frame_must_be_equal() {
     case(vec![tagged(0, &[10]), tagged(100, &[10]), tagged(200, &[20])], &[200, 100]);
     case(vec![tagged(0, &[10, 20]), tagged(100, &[10, 20])], &[200]);
     case(vec![p(V4, 0, 100), tagged(100, &[10])], &[100, 100]);
+    for at in 0..12 {
+        let mut frames: Vec<Frame> = vec![tagged(0, &[10]).build(), tagged(100, &[10]).build()];
+        frames[1].bytes[at] ^= 1;
+        expect(GroConfig::default(), frames, &[100, 100]);
+    }
 }
 
 #[test]
@@ -214,6 +243,16 @@ fn what_looks_partial_passes() {
         let partial = |off| p(v6, off, 100).tcp(|tcp| tcp.checksum = Checksum::Partial);
         case(vec![partial(0), partial(100)], &[100, 100]);
     });
+}
+
+#[test]
+fn a_capture_that_lost_only_padding_is_never_merged() {
+    let cut = |off| {
+        let mut frame = p(V4, off, 4).pad().build();
+        frame.bytes.truncate(58);
+        frame
+    };
+    expect(GroConfig::default(), vec![p(V4, 0, 4).build(), cut(4), cut(8)], &[4, 4, 4]);
 }
 
 #[test]

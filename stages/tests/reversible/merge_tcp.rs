@@ -173,10 +173,17 @@ fn tcp_ts() {
 }
 
 #[test]
-fn tcp_opt_of_another_length() {
+fn tcp_opt_of_another_length_or_another_byte() {
     let with = |off, options: &[u8]| p(V4, off, 100).tcp(|tcp| tcp.options = options.to_vec());
     let stamp = Tcp::timestamps(0, 0);
     case(vec![with(0, &stamp), with(100, &stamp), with(200, &[1, 3, 3, 7])], &[200, 100]);
+    case(vec![with(0, &stamp), with(100, &[])], &[100, 100]);
+    case(vec![with(0, &[]), with(100, &stamp)], &[100, 100]);
+    for at in 0..stamp.len() {
+        let mut other = stamp.clone();
+        other[at] ^= 0x10;
+        case(vec![with(0, &stamp), with(100, &other)], &[100, 100]);
+    }
 }
 
 #[test]

@@ -97,7 +97,7 @@ pub(crate) fn harmless(frames: &[Frame], run: &Run) {
     assert_eq!(sorted(frames), sorted(&out));
 }
 
-fn run() -> impl Strategy<Value = Run> {
+pub(crate) fn run() -> impl Strategy<Value = Run> {
     let hold = prop_oneof![
         2 => Just(None),
         1 => (1..5_000_u64).prop_map(|hold| Some(Nanoseconds(hold))),
@@ -117,7 +117,7 @@ fn run() -> impl Strategy<Value = Run> {
     )
 }
 
-fn whole() -> Run {
+pub(crate) fn whole() -> Run {
     Run { config: GroConfig::default(), proof: Proof::Stage, split: vec![64], room: None }
 }
 

@@ -104,12 +104,22 @@ impl Rig {
         packet
     }
 
-    /// One burst through `Gro`.
+    /// One burst through `Gro`, call by call, however little room there is.
     pub(crate) fn merge(&mut self, packets: Vec<Packet>) -> Vec<Packet> {
         packets.into_iter().for_each(|packet| self.gro.push(packet));
-        self.gro.run();
-        self.gro.assert_balanced();
-        self.gro.take()
+        let mut merged = Vec::new();
+        loop {
+            let taken = self.gro.step();
+            self.gro.assert_balanced();
+            let sent = self.gro.take();
+            // A call may be spent on what had found no room before.
+            if taken == 0 && sent.is_empty() {
+                break;
+            }
+            merged.extend(sent);
+        }
+        assert_eq!(self.gro.waiting(), 0, "stuck");
+        merged
     }
 
     /// Packets through `Gso`, call by call, however little room there is.

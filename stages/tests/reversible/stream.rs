@@ -57,6 +57,8 @@ pub(crate) enum Event {
     Trailer(Vec<u8>),
     Padded,
     Cut(usize),
+    /// Padding is missing from the capture, nothing else.
+    CutPadding(usize),
     Fragment(bool),
     UrgentPointer,
 }
@@ -109,6 +111,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => vec(prop_oneof![3 => Just(0_u8), 1 => any::<u8>()], 1..20).prop_map(Event::Trailer),
         3 => Just(Event::Padded),
         1 => (1..100_usize).prop_map(Event::Cut),
+        1 => (1..10_usize).prop_map(Event::CutPadding),
         1 => any::<bool>().prop_map(Event::Fragment),
         1 => Just(Event::UrgentPointer),
     ]
@@ -159,7 +162,7 @@ impl Sender {
         };
         let options = if plan.extended { vec![7, 4, 4, 0] } else { Vec::new() };
         // Some flows share addresses, some share ports.
-        let (host, port) = (number / 2, 40_000 + number);
+        let (host, port) = (number / 2, 40_000 + number % 2);
         let timestamps = if plan.timestamps { Tcp::timestamps(1, 2) } else { Vec::new() };
         let flags = if plan.cwr { TcpFlags::ACK | TcpFlags::CWR } else { TcpFlags::ACK };
         Sender {
@@ -304,6 +307,11 @@ impl Sender {
                 let mut frame = self.usual(size);
                 let left = frame.bytes.len().saturating_sub(*missing).max(14);
                 frame.bytes.truncate(left);
+                frame
+            }
+            Event::CutPadding(missing) => {
+                let mut frame = self.usual(size);
+                frame.orig_len += *missing as u32;
                 frame
             }
             Event::Fragment(first) => self.with(|flow| {
