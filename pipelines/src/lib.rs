@@ -33,6 +33,7 @@ mod load;
 mod place;
 mod ports;
 pub mod report;
+mod shown;
 mod spec;
 mod text;
 
@@ -42,9 +43,10 @@ pub use corelane_runtime::stage::Registry;
 pub use corelane_runtime::topology::Machine;
 pub use corelane_stages::standard;
 pub use error::{Failure, Place, Problem, Problems, Severity};
-pub use launch::Handle;
+pub use launch::{Handle, Verdict};
 pub use place::Plan;
 pub use report::Report;
+pub use shown::visible;
 pub use spec::Cores;
 
 use load::Loaded;
@@ -98,7 +100,7 @@ impl Pipeline {
     pub fn plan(self, registry: &Registry, machine: &Machine) -> Result<Plan, Failure> {
         let (checked, problems) = check::check(self.loaded, registry);
         let Some(checked) = checked else { return Err(problems.finish().into()) };
-        let mut plan = place::place(checked, registry, machine)?;
+        let mut plan = place::place(checked, registry, machine, problems.source())?;
         plan.warnings = problems.finish();
         Ok(plan)
     }

@@ -23,6 +23,8 @@ const KEYS: [&str; 7] = ["name", "params", "ports", "chains", "cores", "hash_see
 const STAGE_KEYS: [&str; 2] = ["name", "on_panic"];
 /// Keys that every port has.
 const PORT_KEYS: [&str; 1] = ["mtu"];
+/// Every host must take an IPv4 packet of that size in one piece (RFC 791, section 3.2).
+const MTU_MIN: u32 = 68;
 
 /// A description as far as it could be read, and what is wrong with it so far.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ pub(crate) struct Loaded {
 
 /// Reads the text of `file`; `sets` are values for parameters.
 pub(crate) fn load(file: &str, text: &str, sets: &[(String, String)]) -> Loaded {
+    // Some editors put a mark in front that is no part of the text.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut problems = Collector::new(file, text);
     // A file that said so itself would have its mistakes passed over in silence.
     if let Some(start) = text.find(params::BROKEN) {
@@ -54,6 +58,12 @@ pub(crate) fn load(file: &str, text: &str, sets: &[(String, String)]) -> Loaded 
     }
     let mut loader = Loader { text: expanded.text, problems };
     let description = loader.pipeline(&parsed.root);
+    if !loader.problems.has_errors() {
+        for (name, span) in expanded.unused {
+            let message = format!("parameter `{name}` is used nowhere");
+            loader.problems.warning_at(span, "unused-parameter", message);
+        }
+    }
     Loaded { description, problems: loader.problems }
 }
 
@@ -101,7 +111,10 @@ impl Loader {
         for field in &call.fields {
             self.field(field, &mut description);
         }
-        self.missing(root, call, &["name", "ports", "chains"]);
+        // Where it is never closed, the rest of the file may be anywhere.
+        if call.values.iter().all(Node::is_whole) {
+            self.missing(root, call, &["name", "ports", "chains"]);
+        }
         Some(description)
     }
 
@@ -195,11 +208,20 @@ impl Loader {
             };
             let mut mtu = None;
             for field in &common {
-                mtu = self.value(&field.value, "a number of bytes");
+                mtu = self.mtu(&field.value);
             }
             ports.push(PortEntry { name, entry, mtu });
         }
         ports
+    }
+
+    fn mtu(&mut self, node: &Node) -> Option<u32> {
+        let mtu = self.value(node, "a number of bytes")?;
+        if mtu < MTU_MIN {
+            let message = format!("an mtu of {mtu} bytes; IPv4 needs at least {MTU_MIN} (RFC 791)");
+            self.error(node.span, "bad-value", message);
+        }
+        Some(mtu)
     }
 
     fn chains(&mut self, node: &Node, incomplete: &mut bool) -> Vec<ChainEntry> {
@@ -234,7 +256,7 @@ impl Loader {
         let mut stage = StageEntry { entry, name: None, on_panic: OnPanic::default() };
         for field in &common {
             if self.slice(field.key) == "name" {
-                stage.name = self.value(&field.value, "a text");
+                stage.name = self.name(&field.value).map(|word| word.text);
             } else if let Some(on_panic) = self.on_panic(&field.value) {
                 stage.on_panic = on_panic;
             }

@@ -30,7 +30,7 @@ pub struct EdgeStats {
     pub full: u64,
     /// Packets the policy dropped.
     pub dropped: Units,
-    /// Most packets seen waiting in the stash.
+    /// Most packets that had to wait in the stash.
     pub stash_high: u64,
 }
 
@@ -147,7 +147,6 @@ impl EdgeTx {
         if self.stash.held() == 0 {
             return 0;
         }
-        self.stats.stash_high = self.stats.stash_high.max(self.stash.held() as u64);
         let Some(ring) = &mut self.ring else { return 0 };
         let (moved, left) = ring.push_partial_slice(self.stash.raw_slice());
         let (moved, left) = (moved.len(), left.len());
@@ -159,6 +158,7 @@ impl EdgeTx {
         if left > 0 {
             self.stats.full += 1;
             self.apply_policy(&mut drop);
+            self.stats.stash_high = self.stats.stash_high.max(self.stash.held() as u64);
         }
         moved
     }

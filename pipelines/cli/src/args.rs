@@ -30,6 +30,7 @@ pub(crate) enum Format {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The first Ctrl-C (SIGINT, SIGTERM) drains: nothing new comes in, what is inside goes out. The second stops.
+In a simulation --duration and --drain-timeout are virtual time.
 
 Exit codes: 0 clean and balanced; 1 the run failed; 2 wrong description or arguments; 3 something was forced
 or lost at drain. CORELANE_LOG=info shows more on stderr.")]
@@ -42,11 +43,11 @@ pub(crate) struct RunArgs {
     /// How the report is written
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
-    /// Writes the report to a file instead of stdout
+    /// Writes the report to a file instead of stdout, none that the run itself reads or writes
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Drains after this time, such as 10s
-    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "simulate")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) duration: Option<Duration>,
     /// Stops by force where draining takes longer than this
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "5s")]
@@ -73,6 +74,9 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// Longer than anything runs, and short enough that no clock overflows.
+const TIME_MAX: Duration = Duration::from_secs(1_000_000_000);
+
 fn time(text: &str) -> Result<Duration, String> {
     let wrong = || "write a number and a unit: 500ms, 10s, 2min".to_owned();
     let split = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
@@ -86,7 +90,11 @@ fn time(text: &str) -> Result<Duration, String> {
         _ => return Err(wrong()),
     };
     let number: f64 = number.trim().parse().map_err(|_| wrong())?;
-    Duration::try_from_secs_f64(number * factor).map_err(|_| wrong())
+    let seconds = number * factor;
+    if seconds > TIME_MAX.as_secs_f64() {
+        return Err(format!("at most {}s are possible", TIME_MAX.as_secs()));
+    }
+    Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
 }
 
 fn cores(text: &str) -> Result<usize, String> {
@@ -133,7 +141,7 @@ mod tests {
         assert_eq!(time("10s"), Ok(Duration::from_secs(10)));
         assert_eq!(time("1.5ms"), Ok(Duration::from_micros(1500)));
         assert_eq!(time("2 min"), Ok(Duration::from_secs(120)));
-        for wrong in ["10", "s", "", "-1s", "1h", "1e400s", "nans"] {
+        for wrong in ["10", "s", "", "-1s", "1h", "1e400s", "nans", "10000000000000000000s"] {
             assert!(time(wrong).is_err(), "{wrong}");
         }
     }

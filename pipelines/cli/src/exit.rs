@@ -1,6 +1,7 @@
 //! How a call ends, as a number that scripts can rely on.
 
-use corelane::{Failure, Report};
+use crate::say::say;
+use corelane::{Failure, Report, visible};
 use std::process::ExitCode;
 
 /// Exit codes.
@@ -43,7 +44,7 @@ impl From<Exit> for ExitCode {
 /// Says on stderr why a run did not begin.
 pub(crate) fn tell(failure: &Failure) {
     match failure {
-        Failure::Description(problems) => eprintln!("{problems} (exit 2)"),
-        Failure::Error(error) => eprintln!("error: {error}"),
+        Failure::Description(problems) => say!("{problems} (exit 2)"),
+        Failure::Error(error) => say!("error: {}", visible(&error.to_string())),
     }
 }

@@ -1,20 +1,23 @@
 //! The command `corelane`, for any set of stages.
 //!
 //! In the order of a call: `args` reads the command line, `run` carries a pipeline from its file to its
-//! report with `signals` in hand, `table` writes the report for people, `exit` says how it ended. Results go
-//! to stdout, everything else to stderr. A program with stages of its own calls [`main_with`].
+//! report with `signals` in hand, `table` writes the report for people, `out` is the file it may go to, `exit`
+//! says how it ended. Results go to stdout, everything else to stderr (`say`). A program with stages of its own
+//! calls [`main_with`].
 #![forbid(unsafe_code)]
 
 mod args;
 mod exit;
 mod logs;
+mod out;
 mod run;
+mod say;
 mod signals;
 mod table;
 
 use args::{Command, CommandLine};
 use clap::Parser;
-use corelane::Registry;
+use corelane::{Failure, Registry};
 use exit::Exit;
 use std::process::ExitCode;
 
@@ -35,23 +38,29 @@ pub fn main_with(registry: Registry) -> ExitCode {
     let line = match CommandLine::try_parse() {
         Ok(line) => line,
         Err(error) => {
-            // Help asked for is a result; nobody is left to tell if it cannot be printed.
-            let _ = error.print();
-            return if error.use_stderr() { Exit::Wrong.into() } else { Exit::Clean.into() };
+            if error.use_stderr() {
+                // Nobody is left to tell if it cannot be printed.
+                let _ = error.print();
+                return Exit::Wrong.into();
+            }
+            // Help asked for is a result.
+            return ended(say::result(&error.render().to_string()).map(|()| Exit::Clean));
         }
     };
     logs::start();
     match line.command {
-        None => {
-            print!("{GREETING}");
-            Exit::Clean.into()
+        None => ended(say::result(GREETING).map(|()| Exit::Clean)),
+        Some(Command::Run(args)) => ended(run::run(&args, &registry)),
+    }
+}
+
+fn ended(end: Result<Exit, impl Into<Failure>>) -> ExitCode {
+    match end {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            let failure = failure.into();
+            exit::tell(&failure);
+            Exit::of(&failure).into()
         }
-        Some(Command::Run(args)) => match run::run(&args, &registry) {
-            Ok(exit) => exit.into(),
-            Err(failure) => {
-                exit::tell(&failure);
-                Exit::of(&failure).into()
-            }
-        },
     }
 }

@@ -1,18 +1,32 @@
-//! Logs on stderr, as many as `CORELANE_LOG` asks for: `warn` where it is not set.
+//! Logs on stderr, as many as `CORELANE_LOG` asks for: `warn` where it is not set or cannot be read.
 
+use crate::say::say;
+use corelane::visible;
 use tracing_subscriber::EnvFilter;
 
 /// The variable that says what is logged, such as `info` or `corelane_runtime=debug`.
 const VARIABLE: &str = "CORELANE_LOG";
 
 pub(crate) fn start() {
-    let filter = EnvFilter::try_from_env(VARIABLE).unwrap_or_else(|_| EnvFilter::new("warn"));
     let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(filter())
         .with_writer(std::io::stderr)
+        // It would say on stderr, and panic, that stderr cannot be written.
+        .log_internal_errors(false)
         .with_ansi(terminal)
         .with_target(false);
     // Fails only where a program that calls `main_with` has set its own, which then stays.
     let _ = subscriber.try_init();
+}
+
+fn filter() -> EnvFilter {
+    let usual = || EnvFilter::new("warn");
+    let Some(asked) = std::env::var_os(VARIABLE) else { return usual() };
+    let asked = asked.to_string_lossy();
+    EnvFilter::try_new(&asked).unwrap_or_else(|error| {
+        let error = visible(&error.to_string());
+        say!("corelane: {VARIABLE}={}: {error}; write a level such as `info`", visible(&asked));
+        usual()
+    })
 }

@@ -1,15 +1,20 @@
 //! `corelane run`: from a file to a report.
 //!
 //! Ends when the inputs end, when `--duration` is over, or on a signal: the first drains, the second stops.
-//! A drain that takes longer than `--drain-timeout` is ended by force. Never silent for long.
+//! A drain that takes longer than `--drain-timeout` is ended by force. Never silent for long. A simulation is
+//! supervised in the same way, in its virtual time, but for the signs of life.
 
 use crate::args::{CpuList, Format, RunArgs};
 use crate::exit::Exit;
-use crate::signals::Signals;
+use crate::out::Out;
+use crate::say::{self, say};
+use crate::signals::{self, Signals};
 use crate::table;
-use corelane::{Error, Failure, Handle, Machine, Pipeline, Plan, Registry, Report};
+use corelane::{
+    Error, Failure, Handle, Machine, Pipeline, Plan, Registry, Report, SimConfig, Verdict, visible,
+};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::time::{Duration, Instant};
 
 /// How often signals are looked for.
@@ -17,38 +22,34 @@ const LOOK: Duration = Duration::from_millis(5);
 /// How often a long run says that it still runs.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
+/// Largest description, bytes; a file that is none, such as a device, may never end.
+const DESCRIPTION_MAX: u64 = 16 << 20;
+
 /// Runs a pipeline and writes its report.
 pub(crate) fn run(args: &RunArgs, registry: &Registry) -> Result<Exit, Failure> {
     let plan = plan(args, registry)?;
     if !plan.warnings().list.is_empty() {
-        eprint!("{}", plan.warnings());
+        say!("{}", plan.warnings().to_string().trim_end());
     }
-    let out = args.out.as_ref().map(|path| (path, File::create(path)));
-    let out = match out {
-        Some((path, Err(error))) => {
-            let message = format!("cannot be created: {error}; name another file");
-            return Err(Error::user(path.display().to_string(), message).into());
-        }
-        Some((_, Ok(file))) => Some(file),
-        None => None,
-    };
+    signals::survive_file_limit()?;
+    let out = Out::open(args, &plan)?;
+    // First of all, so that no signal ends the process between start and supervision.
+    let supervisor = Supervisor::new(args, Signals::listen()?);
     let report = match args.simulate {
-        Some(seed) => plan.simulate(seed)?,
+        Some(seed) => simulate(plan, seed, supervisor)?,
         None => {
-            // First of all, so that no signal ends the process between start and supervision.
-            let signals = Signals::listen()?;
             let announcement = announcement(&plan);
             let handle = plan.start()?;
-            eprintln!("{announcement}");
-            supervise(handle, args, &signals)
+            say!("{announcement}");
+            supervise(handle, supervisor)
         }
     };
     write(&report, args.format, out)?;
     for error in &report.errors {
-        eprintln!("error: {error}");
+        say!("error: {}", visible(error));
     }
     for complaint in &report.unbalanced {
-        eprintln!("error: not balanced: {complaint}");
+        say!("error: not balanced: {}", visible(complaint));
     }
     Ok(Exit::after(&report))
 }
@@ -64,17 +65,25 @@ fn plan(args: &RunArgs, registry: &Registry) -> Result<Plan, Failure> {
 }
 
 fn read(file: &str) -> Result<String, Error> {
-    let read = match file {
-        "-" => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).map(|_| text)
-        }
-        path => std::fs::read_to_string(path),
+    let bytes = match file {
+        "-" => bounded(&mut std::io::stdin().lock()),
+        path => File::open(path).and_then(|mut file| bounded(&mut file)),
     };
-    read.map_err(|error| {
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
+    text.map_err(|error| {
         let message = format!("cannot be read: {error}; name a RON file that describes a pipeline");
         Error::user(file, message)
     })
+}
+
+fn bounded(from: &mut dyn Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(DESCRIPTION_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > DESCRIPTION_MAX {
+        let megabytes = DESCRIPTION_MAX >> 20;
+        return Err(std::io::Error::other(format!("it is longer than {megabytes} MiB")));
+    }
+    Ok(bytes)
 }
 
 /// This machine, or those of its CPUs that were named.
@@ -101,60 +110,101 @@ fn announcement(plan: &Plan) -> String {
     let actors = plan.actors().count();
     format!(
         "corelane: {}, plan {}, {actors} {} on {cpus} {}; stop with Ctrl-C",
-        plan.name(),
+        visible(plan.name()),
         plan.hash(),
         if actors == 1 { "actor" } else { "actors" },
         if cpus == 1 { "CPU" } else { "CPUs" },
     )
 }
 
-fn supervise(mut handle: Handle, args: &RunArgs, signals: &Signals) -> Report {
-    let start = Instant::now();
-    let mut drain_until: Option<Instant> = None;
-    let mut stopped = false;
-    let mut next_sign = start + SIGN_OF_LIFE;
-    while !handle.wait_for(LOOK) {
-        let now = Instant::now();
-        let signal = signals.take();
-        let over = args.duration.is_some_and(|duration| now - start >= duration);
-        match drain_until {
-            None if signal || over || handle.is_draining() => {
-                if signal {
-                    eprintln!("corelane: draining; Ctrl-C again stops at once");
-                }
-                handle.drain();
-                drain_until = Some(now + args.drain_timeout);
+/// When a run is to be drained, and when stopped.
+struct Supervisor<'a> {
+    args: &'a RunArgs,
+    signals: Signals,
+    draining: bool,
+    /// When the drain has taken too long; `None` while there is none, and for never.
+    stop_at: Option<Duration>,
+}
+
+impl Supervisor<'_> {
+    fn new(args: &RunArgs, signals: Signals) -> Supervisor<'_> {
+        Supervisor { args, signals, draining: false, stop_at: None }
+    }
+
+    /// What is to be done after `time` of the run; `draining`: the run drains of its own accord.
+    fn look(&mut self, time: Duration, draining: bool) -> Verdict {
+        let mut signals = self.signals.take();
+        let mut verdict = Verdict::GoOn;
+        if !self.draining {
+            let over = self.args.duration.is_some_and(|duration| time >= duration);
+            if signals == 0 && !over && !draining {
+                return verdict;
             }
-            Some(until) if !stopped && (signal || now >= until) => {
-                let why = if signal { "at once" } else { "since draining took too long" };
-                eprintln!("corelane: stopping {why}; what is inside is lost, and counted");
-                handle.stop();
-                stopped = true;
+            if signals > 0 {
+                say!("corelane: draining; Ctrl-C again stops at once");
+                signals -= 1;
             }
-            None | Some(_) => {}
+            verdict = Verdict::Drain;
+            self.draining = true;
+            self.stop_at = time.checked_add(self.args.drain_timeout);
         }
-        if now >= next_sign {
-            eprintln!("{:4.0}s  running", (now - start).as_secs_f64());
+        let too_long = self.stop_at.is_some_and(|until| time >= until);
+        if signals > 0 || too_long {
+            let why = if signals > 0 { "at once" } else { "since draining took too long" };
+            say!("corelane: stopping {why}; what is inside is lost, and counted");
+            return Verdict::Stop;
+        }
+        verdict
+    }
+
+    /// The time at which there will be something to do whatever else happens.
+    fn next(&self) -> Duration {
+        let next = if self.draining { self.stop_at } else { self.args.duration };
+        next.unwrap_or(Duration::MAX)
+    }
+}
+
+fn simulate(plan: Plan, seed: u64, mut supervisor: Supervisor<'_>) -> Result<Report, Failure> {
+    let mut config = SimConfig::new(seed);
+    if supervisor.args.duration.is_some() {
+        config.max_turns = u64::MAX; // the duration is its end
+    }
+    let mut look = |now| (supervisor.look(now, false), supervisor.next());
+    let (report, _) = plan.simulate_under(&config, &mut look)?;
+    Ok(report)
+}
+
+fn supervise(mut handle: Handle, mut supervisor: Supervisor<'_>) -> Report {
+    let start = Instant::now();
+    let mut stopped = false;
+    let mut next_sign = SIGN_OF_LIFE;
+    while !handle.wait_for(LOOK) {
+        let time = start.elapsed();
+        if !stopped {
+            match supervisor.look(time, handle.is_draining()) {
+                Verdict::GoOn => {}
+                Verdict::Drain => handle.drain(),
+                Verdict::Stop => {
+                    handle.stop();
+                    stopped = true;
+                }
+            }
+        }
+        if time >= next_sign {
+            say!("{:4.0}s  running", time.as_secs_f64());
             next_sign += SIGN_OF_LIFE;
         }
     }
     handle.wait()
 }
 
-fn write(report: &Report, format: Format, out: Option<File>) -> Result<(), Error> {
+fn write(report: &Report, format: Format, out: Option<Out>) -> Result<(), Error> {
     let text = match format {
         Format::Table => table::write(report),
         Format::Json => report.to_json()? + "\n",
     };
-    let written = match out {
-        Some(mut file) => file.write_all(text.as_bytes()),
-        None => std::io::stdout().write_all(text.as_bytes()),
-    };
-    match written {
-        // Whoever reads stdout has seen enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(|error| {
-            Error::system("report", format!("cannot be written: {error}; the run itself has ended"))
-        }),
+    match out {
+        Some(out) => out.write(&text),
+        None => say::result(&text),
     }
 }

@@ -1,10 +1,11 @@
 //! The report for people: ports, stages, cores, rings, payload, and whether it all adds up.
 //!
 //! Shows only what was counted. Numbers of packets are packets as they were handed on, so a superpacket is
-//! one; what the wire saw is named so.
+//! one; what the wire saw is named so. Names come from the description and are shown without anything that
+//! would drive a terminal.
 
-use corelane::Report;
 use corelane::report::{ActorReport, Named, PortReport, RingReport, StageReport};
+use corelane::{Report, visible};
 use std::fmt::Write;
 
 /// Counters of a stage that are shown; JSON has them all.
@@ -37,36 +38,49 @@ fn head(out: &mut String, report: &Report) {
         }
         None => String::new(),
     };
-    line!(out, "{}  plan {}  {how}{:.3} s", report.pipeline, report.plan, report.duration_s);
+    line!(
+        out,
+        "{}  plan {}  {how}{:.3} s",
+        visible(&report.pipeline),
+        report.plan,
+        report.duration_s
+    );
 }
 
 fn ports(out: &mut String, ports: &Named<PortReport>) {
-    let width = ports.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(8);
+    let width = widest(ports.iter().map(|(name, _)| name)).max(8);
     line!(
         out,
-        "PORTS {:width$}  {:>12} {:>10} {:>12} {:>10} {:>13} {:>8}",
+        "PORTS {:width$}  {:>12} {:>10} {:>12} {:>13} {:>10} {:>8}",
         "",
         "rx packets",
         "rx bytes",
         "tx packets",
-        "tx bytes",
         "(on the wire)",
+        "tx bytes",
         "drops",
         width = width - 4
     );
     for (name, port) in ports.iter() {
+        let name = visible(name);
         line!(
             out,
-            "  {name:width$}  {:>12} {:>10} {:>12} {:>10} {:>13} {:>8}",
+            "  {name:width$}  {:>12} {:>10} {:>12} {:>13} {:>10} {:>8}",
             count(port.rx_packets),
             bytes(port.rx_bytes),
             count(port.tx_packets),
+            count(port.tx_wire_packets),
             bytes(port.tx_bytes),
-            count(port.wire_packets),
             count(port.drops.sum())
         );
         for (reason, packets) in port.drops.iter().filter(|(_, packets)| **packets > 0) {
-            line!(out, "  {:width$}  lost by the port: {} {reason}", "", count(*packets));
+            line!(
+                out,
+                "  {:width$}  lost by the port: {} {reason}",
+                "",
+                count(*packets),
+                reason = visible(reason)
+            );
         }
     }
 }
@@ -74,13 +88,13 @@ fn ports(out: &mut String, ports: &Named<PortReport>) {
 fn stages(out: &mut String, stages: &[StageReport]) {
     let title = |stage: &StageReport| match stage.name == stage.kind {
         true => stage.kind.to_owned(),
-        false => format!("{} ({})", stage.name, stage.kind),
+        false => format!("{} ({})", visible(&stage.name), stage.kind),
     };
-    let ids = stages.iter().map(|stage| stage.id.len()).max().unwrap_or(0).max(6);
-    let titles = stages.iter().map(|stage| title(stage).len()).max().unwrap_or(0);
+    let ids = widest(stages.iter().map(|stage| stage.id.as_str())).max(6);
+    let titles = stages.iter().map(|stage| title(stage).chars().count()).max().unwrap_or(0);
     line!(out, "STAGES{:1$}  {2:>12} {3:>12}   note", "", ids + titles - 2, "in", "out");
     for stage in stages {
-        let (id, title, note) = (&stage.id, title(stage), note(stage));
+        let (id, title, note) = (visible(&stage.id), title(stage), note(stage));
         let (came, went) = (count(stage.packets_in), count(stage.packets_out));
         let row = format!("  {id:ids$}  {title:titles$}  {came:>12} {went:>12}   {note}");
         line!(out, "{}", row.trim_end());
@@ -95,7 +109,10 @@ fn note(stage: &StageReport) -> String {
     }
     let dropped: Vec<String> = named(&stage.drops).collect();
     if !dropped.is_empty() {
-        notes.push(format!("dropped {}", dropped.join(", ")));
+        // A stage with nothing to tell apart calls its one reason just so.
+        let all = dropped.join(", ");
+        let plain = all.strip_suffix(" dropped").filter(|_| dropped.len() == 1);
+        notes.push(format!("dropped {}", plain.unwrap_or(&all)));
     }
     if stage.absorbed > 0 {
         let factor = stage.packets_in as f64 / stage.packets_out.max(1) as f64;
@@ -121,22 +138,30 @@ fn note(stage: &StageReport) -> String {
 /// Those that counted something.
 fn named(values: &Named<u64>) -> impl Iterator<Item = String> {
     let some = values.iter().filter(|(_, value)| **value > 0);
-    some.map(|(name, value)| format!("{} {name}", count(*value)))
+    some.map(|(name, value)| format!("{} {}", count(*value), visible(name)))
+}
+
+/// Characters of the longest name.
+fn widest<'n>(names: impl Iterator<Item = &'n str>) -> usize {
+    names.map(|name| name.chars().count()).max().unwrap_or(0)
 }
 
 fn cores(out: &mut String, actors: &[ActorReport]) {
-    let width = actors.iter().map(|actor| actor.name.len()).max().unwrap_or(0);
+    let width = widest(actors.iter().map(|actor| actor.name.as_str()));
     line!(out, "CORES    {:width$}  {:>12} {:>12} {:>12}", "", "steps", "idle", "waiting");
     for actor in actors {
         let cpu = actor.cpu.map_or("any".to_owned(), |cpu| cpu.to_string());
         line!(
             out,
             "  cpu {cpu:>3} {:width$} {:>12} {:>12} {:>12}{}",
-            actor.name,
+            visible(&actor.name),
             count(actor.steps_worked),
             count(actor.steps_idle),
             count(actor.steps_blocked),
-            actor.failed.as_ref().map_or(String::new(), |failed| format!("   FAILED: {failed}"))
+            actor
+                .failed
+                .as_ref()
+                .map_or(String::new(), |failed| format!("   FAILED: {}", visible(failed)))
         );
     }
 }
@@ -150,9 +175,9 @@ fn rings(out: &mut String, rings: &[RingReport]) {
         line!(
             out,
             "RING     {}: {} -> {}, {} packets ({} on the wire), full {} times, at most {} waited{lost}",
-            ring.name,
-            ring.from,
-            ring.to,
+            visible(&ring.name),
+            visible(&ring.from),
+            visible(&ring.to),
             count(ring.packets),
             count(ring.segments),
             count(ring.full),
@@ -192,7 +217,7 @@ fn balance(out: &mut String, report: &Report) {
         count(totals.held)
     );
     for complaint in &report.unbalanced {
-        line!(out, "  {complaint}");
+        line!(out, "  {}", visible(complaint));
     }
 }
 

@@ -92,6 +92,8 @@ pub(super) fn ports(
                 kind: entry.kind.text.clone(),
                 arguments: args.text().to_owned(),
                 config,
+                mtu: port.mtu,
+                span: text.origin(entry.kind.span),
             }),
             Err(errors) => {
                 let what = format!("`{}`", entry.kind.text);
@@ -197,6 +199,12 @@ impl Reader<'_> {
                 spec.capacity
             );
             self.error(entry.span, "bad-value", message, None);
+            return None;
+        }
+        if spec.name.as_deref() == Some("") {
+            let message = "`Ring`: its name is empty".to_owned();
+            let help = "name the actor behind it, or write `Ring` alone".to_owned();
+            self.error(entry.span, "bad-value", message, Some(help));
             return None;
         }
         let before = self.description.chains.iter().find(|known| known.name.text == chain);

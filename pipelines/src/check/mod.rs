@@ -12,6 +12,7 @@ use crate::error::Collector;
 use crate::load::Loaded;
 use crate::ports::PortConfig;
 use crate::spec::{Cores, Description, Pools};
+use crate::text::Span;
 use corelane_runtime::actor::OnPanic;
 use corelane_runtime::edge::OnFull;
 use corelane_runtime::stage::spec::{Role, Traits};
@@ -37,6 +38,10 @@ pub(crate) struct CheckedPort {
     /// Its arguments as written, for the plan's hash.
     pub(crate) arguments: String,
     pub(crate) config: Box<dyn PortConfig>,
+    /// Largest IP packet, bytes, where the file says so.
+    pub(crate) mtu: Option<u32>,
+    /// Where it stands in the file, for what goes wrong when it is opened.
+    pub(crate) span: Span,
 }
 
 /// A chain whose steps are known.

@@ -7,7 +7,7 @@ fn shown(text: &str) -> Vec<[String; 4]> {
     let list = problems(text).list.into_iter();
     list.map(|problem| {
         let marked = problem.place.map_or(String::new(), |place| {
-            place.text.chars().skip(place.column - 1).take(place.width).collect()
+            place.text.chars().skip(place.lead).take(place.width).collect()
         });
         let help = problem.help.unwrap_or_default();
         [problem.code.to_owned(), marked, problem.message, help]
@@ -92,6 +92,20 @@ const CHAINS: &[[&str; 5]] = &[
         "bad-value",
         "Ring(capacity: 0)",
         "`Ring`: a capacity of 0 packets; 1 to 1048576 are possible",
+        "",
+    ],
+    [
+        r#""m": [Rx("in"), Ring(""), Tx("out")]"#,
+        "bad-value",
+        "Ring(\"\")",
+        "`Ring`: its name is empty",
+        "name the actor behind it, or write `Ring` alone",
+    ],
+    [
+        r#""m": [Rx("in"), Count(name: ""), Tx("out")]"#,
+        "bad-value",
+        "\"\"",
+        "a name is a text in quotes, and not empty",
         "",
     ],
     [
@@ -272,6 +286,13 @@ const PORTS: &[[&str; 5]] = &[
         "",
     ],
     [
+        r#"Pcap(read: "x", mtu: 67)"#,
+        "bad-value",
+        "67",
+        "an mtu of 67 bytes; IPv4 needs at least 68 (RFC 791)",
+        "",
+    ],
+    [
         r#"Emulated(caps: ["tso5"], traffic: ())"#,
         "bad-value",
         "[\"tso5\"]",
@@ -309,6 +330,15 @@ const WHOLE: &[[&str; 5]] = &[
     ["(name: \"x\")", "not-a-pipeline", "(", "a description is one `Pipeline(..)`", ""],
     ["[", "syntax", "[", "this `[` is never closed", ""],
     ["", "syntax", "", "a value is expected, the text ends here", ""],
+    ["\0", "syntax", "\0", "a value is expected, found U+0000", ""],
+    ["Pipeline(name: \"x\", ", "syntax", "(", "this `(` is never closed", ""],
+    [
+        r#"Pipeline(name: "x", params: {"p": Required(5)}, ports: {"a": Emulated()}, chains: {"m": [Rx("a"), Drop("$p")]})"#,
+        "bad-value",
+        "Required(5)",
+        "`Required` says in one text what is wanted: Required(\"a file\")",
+        "",
+    ],
     [
         "Pipeline(name: \"x\", ports: {}, chains: {})",
         "no-chains",
@@ -398,6 +428,55 @@ error[no-such-port]: `Rx` names port `ni`, which is not there
   | \t         ^^^^ did you mean `in`?
 1 error";
     assert_eq!(problems.to_string(), expected);
+}
+
+#[test]
+fn what_follows_from_a_bracket_never_closed_is_not_told() {
+    let text = "Pipeline(name: \"x\", ports: {}, ";
+    only(text, "syntax", "(", "this `(` is never closed", "");
+}
+
+#[test]
+fn a_mark_in_front_of_the_text_is_no_part_of_it() {
+    let text = with_chains(r#""m": [Rx("in"), Tx("uot")]"#);
+    assert_eq!(problems(&format!("\u{feff}{text}")), problems(&text));
+}
+
+#[test]
+fn a_long_line_is_shown_around_the_mistake() {
+    let filler = "Count, ".repeat(100_000);
+    let text = with_chains(&format!(r#""m": [Rx("in"), {filler}Cuont, {filler}Tx("out")]"#));
+    let shown = problems(&text).to_string();
+    assert!(shown.len() < 1000, "{}", shown.len());
+    let lines: Vec<Vec<char>> = shown.lines().map(|line| line.chars().collect()).collect();
+    let at = lines[3].iter().position(|&c| c == '^').expect("marks");
+    assert_eq!(lines[2][at..at + 5], ['C', 'u', 'o', 'n', 't']);
+}
+
+#[test]
+fn no_more_problems_are_shown_than_anybody_reads() {
+    let text = with_chains(&format!(r#""m": [Rx("in"), {}Drop]"#, "Cuont, ".repeat(60)));
+    let problems = problems(&text);
+    assert_eq!((problems.list.len(), problems.more, problems.errors()), (50, 10, 60));
+    assert!(problems.to_string().ends_with("\nand 10 more\n60 errors"));
+    let places: Vec<_> = problems.list.iter().map(|problem| problem.place.clone()).collect();
+    assert!(places.is_sorted_by_key(|place| place.as_ref().map(|place| place.column)));
+}
+
+#[test]
+fn what_would_drive_a_terminal_is_shown_as_a_picture() {
+    let text = with_chains("\"m\": [Rx(\"in\"), Tx(\"\u{1b}[2J\u{9b}\")]");
+    let shown = problems(&text).to_string();
+    assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
+    assert!(shown.contains("`\u{241b}[2J\u{fffd}`"), "{shown:?}");
+}
+
+#[test]
+fn a_parameter_that_stands_nowhere_is_a_warning() {
+    let text = with_chains(r#""m": [Rx("in"), Tx("out")]"#)
+        .replace("ports:", "params: { \"h\": 50 }, ports:");
+    only(&text, "unused-parameter", "\"h\"", "parameter `h` is used nowhere", "");
+    assert_eq!(problems(&text).errors(), 0);
 }
 
 #[test]

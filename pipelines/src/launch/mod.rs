@@ -9,8 +9,7 @@ mod tests;
 use crate::error::Failure;
 use crate::place::{OwnPorts, Plan, PlannedStage, PlannedTarget};
 use crate::report::{self, Facts, Mode, Report};
-use corelane_runtime::Error;
-use corelane_runtime::actor::{Actor, ActorBuilder, ActorHandle, NodeBody, NodeConfig};
+use corelane_runtime::actor::{Actor, ActorBuilder, ActorHandle, Control, NodeBody, NodeConfig};
 use corelane_runtime::edge::{EdgeRx, EdgeTx, edge};
 use corelane_runtime::exec::sim::{self, SimConfig, SimOutcome};
 use corelane_runtime::exec::threads::{self, Running};
@@ -20,6 +19,7 @@ use corelane_runtime::packet::Buffers;
 use corelane_runtime::port::{Port, RxQueue, TxQueue};
 use corelane_runtime::stage::spec::Role;
 use corelane_runtime::stage::{BuildContext, Built, Target};
+use corelane_runtime::{Error, Time};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -56,14 +56,40 @@ impl Plan {
     /// # Errors
     /// As for [`Plan::simulate`].
     pub fn simulate_with(self, config: &SimConfig) -> Result<(Report, SimOutcome), Failure> {
+        self.simulate_under(config, &mut |_| (Verdict::GoOn, Duration::MAX))
+    }
+
+    /// As [`Plan::simulate_with`], under a supervisor that is asked every few turns and told the virtual time.
+    /// Beside its verdict it says at which time it is to be asked again at the latest. Its first
+    /// [`Verdict::Drain`] drains the run, further ones change nothing.
+    ///
+    /// # Errors
+    /// As for [`Plan::simulate`].
+    pub fn simulate_under(
+        self,
+        config: &SimConfig,
+        supervisor: &mut dyn FnMut(Duration) -> (Verdict, Duration),
+    ) -> Result<(Report, SimOutcome), Failure> {
         let key = self.hash_seed.unwrap_or(config.seed);
-        let (actors, facts) = assemble(self, key)?;
-        let actors = actors.into_iter().map(|(actor, _)| actor).collect();
-        let (mut actors, outcome) = sim::run(actors, config);
-        let mode = Mode::Simulated { seed: config.seed, turns: outcome.turns };
+        let (crew, facts) = assemble(self, key)?;
+        let (actors, mut handles): (Vec<Actor>, Vec<ActorHandle>) = crew.into_iter().unzip();
+        let (mut drained, mut stopped) = (false, false);
+        let (mut actors, outcome) = sim::run_while(actors, config, &mut |now| {
+            let (verdict, next) = supervisor(Duration::from_nanos(now));
+            match verdict {
+                Verdict::Drain if !drained => {
+                    drained = true;
+                    handles.iter_mut().for_each(|handle| handle.send(Control::Drain));
+                }
+                Verdict::GoOn | Verdict::Drain => {}
+                Verdict::Stop => stopped = true,
+            }
+            (!stopped).then(|| Time::try_from(next.as_nanos()).unwrap_or(Time::MAX))
+        });
+        let mode = Mode::Simulated { seed: config.seed, turns: outcome.turns, stopped };
         let duration = Duration::from_nanos(outcome.time);
         let mut report = report::make(&facts, &mut actors, mode, duration);
-        if !outcome.finished {
+        if !outcome.finished && !stopped {
             let turns = outcome.turns;
             report.errors.push(format!(
                 "the simulation did not end within {turns} turns: an endless input, or actors that wait for each other"
@@ -79,6 +105,17 @@ impl Plan {
         self.own_ports.insert(name.to_owned(), port);
         self
     }
+}
+
+/// What the supervisor of a simulation wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing.
+    GoOn,
+    /// Nothing more is to come in; what is inside is passed on, then the run ends.
+    Drain,
+    /// The run is to end at once. What is inside is discarded and counted as `stopped`.
+    Stop,
 }
 
 /// A pipeline at work.
@@ -116,7 +153,8 @@ impl Handle {
     /// Waits until the run has ended or `timeout` is over; whether it has ended. A stage that failed for
     /// good drains the run.
     pub fn wait_for(&mut self, timeout: Duration) -> bool {
-        let until = Instant::now() + timeout;
+        // `None`: later than any clock will ever show.
+        let until = Instant::now().checked_add(timeout);
         loop {
             if self.running.is_finished() {
                 return true;
@@ -125,7 +163,7 @@ impl Handle {
                 tracing::error!("a stage failed for good; draining");
                 self.drain();
             }
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return false;
             }
@@ -157,7 +195,12 @@ type Crew = Vec<(Actor, ActorHandle)>;
 
 fn assemble(mut plan: Plan, hash_key: u64) -> Result<(Crew, Facts), Failure> {
     let own = std::mem::take(&mut plan.own_ports);
-    let mut ports = open_ports(&plan, own)?;
+    let crew = crew(&plan, own, hash_key).map_err(|error| plan.located(error))?;
+    Ok((crew, Facts::of(&plan)))
+}
+
+fn crew(plan: &Plan, own: OwnPorts, hash_key: u64) -> Result<Crew, Error> {
+    let mut ports = open_ports(plan, own)?;
     let wakers: Vec<Arc<Waker>> = plan.actors.iter().map(|_| Arc::new(Waker::new())).collect();
     let mut feeds = Vec::new();
     let mut intakes = Vec::new();
@@ -169,10 +212,10 @@ fn assemble(mut plan: Plan, hash_key: u64) -> Result<(Crew, Facts), Failure> {
     }
     let mut crew = Vec::new();
     for (index, waker) in wakers.into_iter().enumerate() {
-        let mut assembler = Assembler { plan: &plan, index, ports: &mut ports, hash_key };
+        let mut assembler = Assembler { plan, index, ports: &mut ports, hash_key };
         crew.push(assembler.actor(waker, &mut feeds, &mut intakes)?);
     }
-    Ok((crew, Facts::of(&plan)))
+    Ok(crew)
 }
 
 fn open_ports(plan: &Plan, mut own: OwnPorts) -> Result<Ports, Error> {

@@ -1,7 +1,7 @@
 //! Small pipelines run to their end: outputs, fan-in, policies, panics, and what the report says of each.
 
 use crate::fixture::{machine, plan, registry, with_chains};
-use crate::{Failure, Machine, Pipeline, Report};
+use crate::{Failure, Machine, Pipeline, Report, Verdict};
 use corelane_device::{Emulated, EmulatedConfig};
 use std::time::{Duration, Instant};
 
@@ -156,6 +156,40 @@ fn a_simulation_without_end_is_given_up_and_says_so() {
     let (report, outcome) = plan(&text).unwrap().simulate_with(&config).unwrap();
     assert!(!outcome.finished && report.has_failed());
     assert!(report.errors[0].starts_with("the simulation did not end within 100 turns"));
+}
+
+#[test]
+fn a_simulation_can_be_drained_and_stopped() {
+    let text = with_chains(r#""m": [Rx("in"), Ring, Gro, Tx("out")]"#).replace(", count: 1000", "");
+    let simulate = |verdict: Verdict| {
+        let limit = Duration::from_micros(500);
+        let mut ask = |now| (if now < limit { Verdict::GoOn } else { verdict }, limit);
+        plan(&text).unwrap().simulate_under(&crate::SimConfig::new(3), &mut ask).unwrap()
+    };
+    let (report, outcome) = simulate(Verdict::Drain);
+    assert!(outcome.finished && report.balanced && !report.was_forced() && !report.has_failed());
+    assert!(report.totals.rx_packets > 0);
+    assert_eq!(report.ports.get("out").unwrap().tx_packets, report.totals.rx_packets);
+    let (report, outcome) = simulate(Verdict::Stop);
+    assert!(!outcome.finished && report.balanced && report.stopped && report.was_forced());
+    assert!(report.errors.is_empty(), "{:?}", report.errors);
+}
+
+#[test]
+fn no_time_is_too_long_to_wait() {
+    let plan = plan(&with_chains(r#""m": [Rx("in"), Tx("out")]"#)).unwrap();
+    assert!(plan.start().unwrap().wait_for(Duration::MAX));
+}
+
+#[test]
+fn what_a_port_refuses_is_told_with_its_place() {
+    let text = with_chains(r#""m": [Rx("in"), Tx("out")]"#)
+        .replace("\"out\": Emulated()", "\"out\": Pcap(write: \"x.txt\")");
+    let error = plan(&text).unwrap().simulate(1).expect_err("no such format").to_string();
+    assert!(
+        error.starts_with("port out: x.txt: ") && error.ends_with(" (description:3:8)"),
+        "{error}"
+    );
 }
 
 #[test]

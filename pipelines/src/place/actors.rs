@@ -9,6 +9,7 @@ use crate::error::Problems;
 use corelane_runtime::packet::HomeConfig;
 use corelane_runtime::stage::spec::Role;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A place in the chains: chain and step.
 type At = (usize, usize);
@@ -170,8 +171,9 @@ impl Builder {
             rings: self.rings,
             hash_seed: None,
             cpus: 0,
-            warnings: Problems { file: String::new(), list: Vec::new() },
+            warnings: Problems::none(),
             own_ports: BTreeMap::new(),
+            source: Arc::default(),
         }
     }
 

@@ -15,8 +15,10 @@ impl Hasher {
     pub(super) fn of(checked: &Checked) -> Hasher {
         let mut hasher = Hasher { state: 0xcbf2_9ce4_8422_2325 };
         hasher.add(&checked.name);
+        hasher.add(&format!("{:?} {:?}", checked.hash_seed, checked.pools));
         for port in &checked.ports {
             [&port.name, &port.kind, &port.arguments].into_iter().for_each(|text| hasher.add(text));
+            hasher.add(&format!("{:?}", port.mtu));
         }
         for chain in &checked.chains {
             hasher.add(&chain.name);
@@ -25,7 +27,8 @@ impl Hasher {
                     CheckedStep::Stage(stage) => {
                         hasher.add(stage.info.name);
                         hasher.add(&stage.arguments);
-                        hasher.add(&format!("{:?} {}", stage.on_panic, stage.added));
+                        let name = stage.name.as_deref().unwrap_or_default();
+                        hasher.add(&format!("{name} {:?} {}", stage.on_panic, stage.added));
                     }
                     CheckedStep::Ring(ring) => {
                         hasher.add(&format!("{} {} {:?}", ring.name, ring.capacity, ring.on_full));

@@ -13,7 +13,8 @@ mod pools;
 mod tests;
 
 use crate::check::{Checked, CheckedPort};
-use crate::error::{Failure, Problems};
+use crate::error::{Failure, Problems, Source};
+use corelane_runtime::Error;
 use corelane_runtime::actor::OnPanic;
 use corelane_runtime::edge::OnFull;
 use corelane_runtime::packet::HomeConfig;
@@ -22,6 +23,8 @@ use corelane_runtime::stage::spec::{Role, Traits};
 use corelane_runtime::stage::{Registry, StageConfig, StageInfo};
 use corelane_runtime::topology::Machine;
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
 /// Ports that a program brings itself, by the name they replace.
 pub(crate) type OwnPorts = BTreeMap<String, Box<dyn Port>>;
@@ -40,6 +43,8 @@ pub struct Plan {
     /// CPUs the actors are put on.
     pub(crate) cpus: usize,
     pub(crate) warnings: Problems,
+    /// The file, for messages.
+    pub(crate) source: Arc<Source>,
 }
 
 /// A stage of the description, or one that was added.
@@ -112,6 +117,23 @@ impl Plan {
         self.cpus
     }
 
+    /// Files that its ports read or write, with the port's name. None is opened yet.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.ports.iter().flat_map(|port| {
+            let files = port.config.files().into_iter();
+            files.map(|file| (port.name.as_str(), file))
+        })
+    }
+
+    /// An error about a port, with the place where the description has that port.
+    pub(crate) fn located(&self, mut error: Error) -> Error {
+        let port = self.ports.iter().find(|port| error.what == format!("port {}", port.name));
+        if let Some(port) = port.filter(|_| error.user) {
+            error.message.push_str(&format!(" ({})", self.source.place_name(port.span)));
+        }
+        error
+    }
+
     /// What is probably not meant, though it can be run.
     pub fn warnings(&self) -> &Problems {
         &self.warnings
@@ -160,18 +182,41 @@ impl Plan {
     }
 }
 
+/// A file has one writer: packets of several would mix by chance.
+fn one_writer(plan: &Plan) -> Result<(), Error> {
+    for port in plan.ports.iter().filter(|port| port.config.has_one_writer()) {
+        let nodes = plan.actors.iter().flat_map(|actor| &actor.nodes);
+        let stages = nodes.map(|node| &plan.stages[node.stage]);
+        let is_writer = |stage: &&PlannedStage| {
+            stage.info.role == Role::Sink && stage.traits.port.as_deref() == Some(&port.name)
+        };
+        let writers: Vec<&str> = stages.filter(is_writer).map(|stage| stage.id.as_str()).collect();
+        if writers.len() > 1 {
+            let message = format!(
+                "is written by {}, whose packets would mix by chance; give each a port with a file of its own",
+                writers.join(" and ")
+            );
+            return Err(plan.located(Error::user(format!("port {}", port.name), message)));
+        }
+    }
+    Ok(())
+}
+
 /// Places a checked description on a machine.
 pub(crate) fn place(
     mut checked: Checked,
     registry: &Registry,
     machine: &Machine,
+    source: Arc<Source>,
 ) -> Result<Plan, Failure> {
     finish::add_steps(&mut checked.chains, registry)?;
     let hash = hash::Hasher::of(&checked);
     let mut plan = actors::instantiate(checked.chains);
     plan.name = checked.name;
     plan.ports = checked.ports;
+    plan.source = source;
     plan.hash_seed = checked.hash_seed;
+    one_writer(&plan)?;
     cpus::assign(&mut plan, &checked.cores, machine)?;
     pools::size(&mut plan, &checked.pools, machine)?;
     plan.hash = hash.with(&plan);

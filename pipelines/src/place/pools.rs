@@ -24,6 +24,8 @@ const LARGE: std::ops::RangeInclusive<u64> = 64..=512;
 const SPARE: u64 = 256;
 /// Largest pool, bytes.
 const POOL_MAX: u64 = 1 << 30;
+/// Bytes of a buffer's header, which is all that a shell has.
+const SHELL: u64 = 128;
 
 /// What may be in use at once of what one actor brings in or makes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +40,18 @@ struct Sum {
 
 impl Sum {
     fn packets(&self) -> u64 {
-        self.bursts + self.held + self.rings.iter().map(|(_, slots)| slots).sum::<u64>()
+        let rings = self.rings.iter().map(|(_, slots)| *slots);
+        rings.fold(self.bursts.saturating_add(self.held), u64::saturating_add)
+    }
+
+    /// What makes fewer packets fit, where the file can say so.
+    fn advice(&self) -> &'static str {
+        match (self.rings.is_empty(), self.held > 0) {
+            (false, false) => "give its rings less capacity",
+            (false, true) => "give its rings less capacity, or let its stages hold fewer packets",
+            (true, true) => "let its stages hold fewer packets",
+            (true, false) => "put fewer stages between two rings",
+        }
     }
 
     fn text(&self) -> String {
@@ -70,37 +83,65 @@ fn home(plan: &Plan, index: usize, fixed: &Pools, machine: &Machine) -> Result<H
     let brought = source.map(|node| sum(plan, index, node)).unwrap_or_default();
     let made = cutter.map(|node| sum(plan, index, node)).unwrap_or_default();
 
-    let joined = (brought.joined * JOINED_PARTS).min(JOINED_ENOUGH);
-    let least = brought.packets() + made.packets();
+    let joined = brought.joined.saturating_mul(JOINED_PARTS).min(JOINED_ENOUGH);
+    let least = brought.packets().saturating_add(made.packets());
     let headers = if cutter.is_some() { CUT_SHELLS } else { 0 };
-    let small = (least + headers).max(joined) + SPARE;
-    let shells = if cutter.is_some() { CUT_SHELLS + 2 * made.packets() } else { SPARE };
+    let small = least.saturating_add(headers).max(joined).saturating_add(SPARE);
+    let cut = made.packets().saturating_mul(2).saturating_add(CUT_SHELLS);
+    let shells = if cutter.is_some() { cut } else { SPARE };
     let large = if source.is_some() { least.clamp(*LARGE.start(), *LARGE.end()) } else { 0 };
 
-    let what = || format!("pool of actor {}", actor.name);
+    let what = format!("pool of actor {}", actor.name);
+    let needed = if source.is_some() { &brought } else { &made };
     if let Some(given) = fixed.small.filter(|&given| u64::from(given) < least) {
-        let sum = if source.is_some() { brought.text() } else { made.text() };
         let message = format!(
-            "{given} small buffers are given, but {least} packets must fit ({sum}); \
-             raise `small`, or give its rings less capacity"
+            "{given} small buffers are given, but {least} packets must fit ({}); raise `small`, or {}",
+            needed.text(),
+            needed.advice()
         );
-        return Err(Error::user(what(), message));
+        return Err(Error::user(what, message));
     }
-    let small = fixed.small.map_or(small, u64::from);
-    let large = fixed.large.map_or(large, u64::from);
-    let shells = fixed.shells.map_or(shells, u64::from);
-    let bytes = (small * u64::from(SMALL_ROOM)).saturating_add(large * u64::from(LARGE_ROOM));
-    let fits = |n: u64| u32::try_from(n).ok().filter(|_| bytes <= POOL_MAX);
-    let (Some(shells), Some(small), Some(large)) = (fits(shells), fits(small), fits(large)) else {
-        let message = format!(
-            "{small} small and {large} large buffers are needed ({}), more than {POOL_MAX} bytes; \
-             give its rings less capacity",
-            brought.text()
-        );
-        return Err(Error::user(what(), message));
+    let computed = [shells, small, large];
+    let given = [fixed.shells, fixed.small, fixed.large];
+    let wanted = [0, 1, 2].map(|at| given[at].map_or(computed[at], u64::from));
+    let [Some(shells), Some(small), Some(large)] = fitting(wanted) else {
+        let blame = fitting(computed).iter().all(Option::is_some).then_some(given);
+        return Err(too_large(what, blame, needed));
     };
     let node = actor.cpu.and_then(|cpu| machine.node_of(cpu));
     Ok(HomeConfig { name: actor.name.clone(), shells, small, large, node })
+}
+
+/// Bytes of a buffer of each size, shells first.
+const SIZES: [u64; 3] = [SHELL, SHELL + SMALL_ROOM as u64, SHELL + LARGE_ROOM as u64];
+
+/// The same numbers of buffers, if all of them together fit a pool.
+fn fitting(buffers: [u64; 3]) -> [Option<u32>; 3] {
+    let sizes = SIZES.iter().zip(buffers).map(|(size, n)| size.saturating_mul(n));
+    let fits = sizes.fold(0, u64::saturating_add) <= POOL_MAX;
+    buffers.map(|n| u32::try_from(n).ok().filter(|_| fits))
+}
+
+/// A pool larger than any may be, by what the file asks for itself or by what must fit it.
+fn too_large(what: String, given: Option<[Option<u32>; 3]>, needed: &Sum) -> Error {
+    let message = match given {
+        Some(given) => {
+            let keys = ["shells", "small", "large"].into_iter().zip(given);
+            let given: Vec<String> =
+                keys.filter_map(|(key, n)| n.map(|n| format!("`{key}: {n}`"))).collect();
+            format!(
+                "with {} under `pools` it has more than the {POOL_MAX} bytes a pool may have; give it less",
+                given.join(" and ")
+            )
+        }
+        None => format!(
+            "{} buffers are needed ({}), more than the {POOL_MAX} bytes a pool may have; {}",
+            needed.packets(),
+            needed.text(),
+            needed.advice()
+        ),
+    };
+    Error::user(what, message)
 }
 
 /// All places behind a node where its packets may be.
@@ -112,7 +153,8 @@ fn sum(plan: &Plan, actor: usize, node: usize) -> Sum {
         let planned = &plan.actors[actor].nodes[node];
         let burst = BURST_MAX as u64;
         sum.bursts += burst;
-        sum.held += u64::from(plan.stages[planned.stage].traits.holds);
+        let holds = u64::from(plan.stages[planned.stage].traits.holds);
+        sum.held = sum.held.saturating_add(holds);
         let is_joined = joined.contains(&(actor, node));
         let coalesces = plan.stages[planned.stage].traits.coalesces;
         sum.joined += if is_joined && !coalesces { burst } else { 0 };

@@ -195,7 +195,40 @@ fn a_pool_that_is_too_small_or_too_large_is_refused_with_the_sum() {
     assert_eq!(plan.actors[0].home.small, 868);
     let huge = text.replace("capacity: 100", "capacity: 1048576");
     let message = error(&huge, &machine(1), &registry());
-    assert!(message.contains("more than 1073741824 bytes"), "{message}");
+    assert!(message.contains("more than the 1073741824 bytes"), "{message}");
+    assert!(message.ends_with("give its rings less capacity"), "{message}");
+}
+
+#[test]
+fn the_key_that_makes_a_pool_too_large_is_named() {
+    let text = with_chains(r#""m": [Rx("in"), Drop]"#);
+    for key in ["shells", "small", "large"] {
+        let huge = text.replace("chains:", &format!("pools: ({key}: 4294967295), chains:"));
+        let expected = format!(
+            "pool of actor m: with `{key}: 4294967295` under `pools` it has more than the \
+             1073741824 bytes a pool may have; give it less"
+        );
+        assert_eq!(error(&huge, &machine(1), &registry()), expected);
+    }
+    let small = text.replace("chains:", "pools: (small: 10), chains:");
+    let message = error(&small, &machine(1), &registry());
+    assert!(!message.contains("less capacity"), "there is no ring: {message}");
+}
+
+#[test]
+fn a_file_has_one_writer() {
+    let text = |bad: &str| {
+        let chains = format!(r#""m": [Rx("in"), Fork("b"), Tx("out")], "b": [Count, Tx("{bad}")]"#);
+        let pcap = |name: &str| format!("\"{name}\": Pcap(write: \"{name}.pcap\")");
+        with_chains(&chains).replace("\"out\": Emulated()", &[pcap("out"), pcap("bad")].join(", "))
+    };
+    assert!(plan(&text("bad")).is_ok());
+    let message = error(&text("out"), &machine(1), &registry());
+    assert!(message.starts_with("port out: is written by "), "{message}");
+    assert!(message.ends_with("a file of its own (description:3:8)"), "{message}");
+    let planned = plan(&text("bad")).unwrap();
+    let files: Vec<_> = planned.files().map(|(port, file)| (port, file.to_str())).collect();
+    assert_eq!(files, [("out", Some("out.pcap")), ("bad", Some("bad.pcap"))]);
 }
 
 #[test]
@@ -211,6 +244,10 @@ fn equal_plans_have_equal_hashes_and_others_do_not() {
         text.replace("\"test\"", "\"tset\""),
         text.replace("Count", "Count(on_panic: Stop)"),
         text.replace("Count", "Ring, Count"),
+        text.replace("Count", "Count(name: \"n\")"),
+        text.replace("Emulated()", "Emulated(mtu: 1400)"),
+        text.replace("chains:", "hash_seed: 7, chains:"),
+        text.replace("chains:", "pools: (large: 70), chains:"),
         text.replace("chains:", "cores: Pin({\"m\": 3}), chains:"),
     ];
     for other in others {

@@ -9,6 +9,7 @@ mod pcap;
 use corelane_runtime::Error;
 use corelane_runtime::port::Port;
 use corelane_runtime::stage::{Args, ConfigError};
+use std::path::Path;
 
 /// Keys that all ports have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +31,14 @@ pub(crate) trait PortConfig: Send {
     /// What to write so that it transmits, where it does not.
     fn to_transmit(&self) -> &'static str {
         "it never does"
+    }
+    /// Files it reads or writes.
+    fn files(&self) -> Vec<&Path> {
+        Vec::new()
+    }
+    /// Whether only one `Tx` may stand on it.
+    fn has_one_writer(&self) -> bool {
+        false
     }
     /// Opens it, with so many queues in each direction.
     fn open(&self, name: &str, queues: usize) -> Result<Box<dyn Port>, Error>;

@@ -7,6 +7,7 @@ use corelane_runtime::port::Port;
 use corelane_runtime::stage::{Args, ConfigError};
 use corelane_stages::config;
 use serde::Deserialize;
+use std::path::Path;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -54,6 +55,14 @@ impl PortConfig for Config {
 
     fn to_transmit(&self) -> &'static str {
         "give it a file to write: `write: \"..\"`"
+    }
+
+    fn files(&self) -> Vec<&Path> {
+        self.spec.read.iter().chain(&self.spec.write).map(Path::new).collect()
+    }
+
+    fn has_one_writer(&self) -> bool {
+        true
     }
 
     fn open(&self, name: &str, queues: usize) -> Result<Box<dyn Port>, Error> {

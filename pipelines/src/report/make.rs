@@ -100,7 +100,7 @@ pub(crate) fn make(facts: &Facts, actors: &mut [Actor], mode: Mode, duration: Du
     let unbalanced = balance::complaints(facts, &books);
     let (stopped, simulation) = match mode {
         Mode::Threads { stopped } => (stopped, None),
-        Mode::Simulated { seed, turns } => (false, Some(Simulation { seed, turns })),
+        Mode::Simulated { seed, turns, stopped } => (stopped, Some(Simulation { seed, turns })),
     };
     Report {
         schema: SCHEMA,

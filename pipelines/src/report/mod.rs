@@ -25,7 +25,7 @@ pub(crate) enum Mode {
     /// On threads.
     Threads { stopped: bool },
     /// In the simulator.
-    Simulated { seed: u64, turns: u64 },
+    Simulated { seed: u64, turns: u64, stopped: bool },
 }
 
 /// The report of a run.

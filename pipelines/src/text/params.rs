@@ -25,6 +25,8 @@ pub(crate) struct Expanded {
     pub(crate) mistakes: Vec<Mistake>,
     /// Mistakes of the values set from outside, which have no place in the file.
     pub(crate) unplaced: Vec<String>,
+    /// Names of parameters that stand nowhere, and where they are declared.
+    pub(crate) unused: Vec<(String, Span)>,
 }
 
 /// Replaces parameters in `text`, whose tree is `root`, by their defaults or by what `sets` says.
@@ -39,7 +41,13 @@ pub(crate) fn expand(text: &str, root: &Node, sets: &[(String, String)]) -> Expa
     let mut strings = Vec::new();
     collect_strings(root, declared.map(|node| node.span), &mut strings);
     let mapped = expander.rewrite(&strings);
-    Expanded { text: mapped, mistakes: expander.mistakes, unplaced: expander.unplaced }
+    let unused = expander.values.into_iter().filter(|param| !param.used);
+    Expanded {
+        text: mapped,
+        mistakes: expander.mistakes,
+        unplaced: expander.unplaced,
+        unused: unused.map(|param| (param.name, param.declared)).collect(),
+    }
 }
 
 /// The value of key `params`.
@@ -73,9 +81,17 @@ fn collect_strings(node: &Node, except: Option<Span>, found: &mut Vec<Span>) {
     }
 }
 
+/// A parameter.
+struct Param {
+    name: String,
+    declared: Span,
+    value: Value,
+    used: bool,
+}
+
 struct Expander<'t> {
     text: &'t str,
-    values: Vec<(String, Value)>,
+    values: Vec<Param>,
     mistakes: Vec<Mistake>,
     unplaced: Vec<String>,
 }
@@ -104,12 +120,15 @@ impl Expander<'_> {
             };
             let set = sets.iter().rev().find(|(set, _)| *set == name).map(|(_, value)| value);
             let value = self.value(&name, default, set.map(String::as_str));
-            self.values.push((name, value));
+            self.values.push(Param { name, declared: key.span, value, used: false });
         }
     }
 
     fn value(&mut self, name: &str, default: &Node, set: Option<&str>) -> Value {
-        let required = self.requirement(default);
+        let required = match self.requirement(default) {
+            Some(None) => return Value::Missing,
+            required => required.flatten(),
+        };
         let is_text = matches!(default.kind, Kind::Str) || required.is_some();
         match set {
             Some(text) if required.is_some() => required_value(text),
@@ -126,14 +145,22 @@ impl Expander<'_> {
         }
     }
 
-    /// What `Required("..")` says, if that is the default.
-    fn requirement(&self, default: &Node) -> Option<String> {
+    /// What `Required("..")` says, if that is the default; an inner `None` where it cannot be read.
+    fn requirement(&mut self, default: &Node) -> Option<Option<String>> {
         let Kind::Call(call) = &default.kind else { return None };
         if self.slice(call.name?) != "Required" {
             return None;
         }
-        let what = call.values.first().and_then(|node| string_value(self.slice(node.span)));
-        Some(what.unwrap_or_else(|| "it has no default".into()))
+        let what = match (call.values.as_slice(), call.fields.as_slice()) {
+            ([], []) => Some("it has no default".to_owned()),
+            ([node], []) => string_value(self.slice(node.span)),
+            _ => None,
+        };
+        if what.is_none() && default.is_whole() {
+            let message = "`Required` says in one text what is wanted: Required(\"a file\")";
+            self.note("bad-value", default.span, message.to_owned());
+        }
+        Some(what)
     }
 
     fn default(&mut self, default: &Node) -> Value {
@@ -152,18 +179,21 @@ impl Expander<'_> {
 
     fn set_as_ron(&mut self, name: &str, text: &str) -> Value {
         let parsed = parse(text);
-        let Some(mistake) = parsed.mistakes.first() else { return Value::Ron(text.to_owned()) };
-        let message = &mistake.message;
+        let message = match parsed.mistakes.first() {
+            None if parsed.root.is_whole() => return Value::Ron(value_text(text, &parsed.root)),
+            None => format!("`{BROKEN}` is reserved"),
+            Some(mistake) => mistake.message.clone(),
+        };
         self.unplaced.push(format!("--set {name}={text}: not a RON value: {message}"));
         Value::Missing
     }
 
     fn refuse_unknown_sets(&mut self, sets: &[(String, String)]) {
         for (name, _) in sets {
-            if self.values.iter().any(|(known, _)| known == name) {
+            if self.values.iter().any(|param| param.name == *name) {
                 continue;
             }
-            let names: Vec<&str> = self.values.iter().map(|(known, _)| known.as_str()).collect();
+            let names: Vec<&str> = self.values.iter().map(|param| param.name.as_str()).collect();
             let hint = match crate::error::near(name, names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None if names.is_empty() => "the file has no parameters".to_owned(),
@@ -209,16 +239,18 @@ impl Expander<'_> {
     }
 
     fn lookup(&mut self, name: &str, span: Span) -> Option<&Value> {
-        if !self.values.iter().any(|(known, _)| known == name) {
-            let known: Vec<String> = self.values.iter().map(|(known, _)| known.clone()).collect();
-            let hint = match crate::error::near(name, known.iter().map(String::as_str)) {
+        let Some(at) = self.values.iter().position(|param| param.name == name) else {
+            let known = self.values.iter().map(|param| param.name.as_str());
+            let hint = match crate::error::near(name, known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "declare it under `params`, or write `$$` for a dollar".to_owned(),
             };
             let message = format!("no parameter is called `{name}`; {hint}");
             self.note("unknown-parameter", span, message);
-        }
-        self.values.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+            return None;
+        };
+        self.values[at].used = true;
+        Some(&self.values[at].value)
     }
 
     /// A string with `${x}` and `$$` replaced.
@@ -263,7 +295,12 @@ fn required_value(text: &str) -> Value {
         Kind::List(_) | Kind::Map(_) | Kind::Str => parsed.mistakes.is_empty(),
         Kind::Call(_) | Kind::Broken => false,
     };
-    if value { Value::Ron(text.to_owned()) } else { Value::Text(text.to_owned()) }
+    if value { Value::Ron(value_text(text, &parsed.root)) } else { Value::Text(text.to_owned()) }
+}
+
+/// The value alone: a comment behind it would swallow what follows where it is put in.
+fn value_text(text: &str, root: &Node) -> String {
+    text.get(root.span.range()).unwrap_or_default().to_owned()
 }
 
 fn is_name(text: &str) -> bool {

@@ -12,6 +12,13 @@ pub(super) struct Unclosed {
     pub(super) what: &'static str,
 }
 
+/// A character as messages show it: what cannot be printed by its number.
+pub(super) fn shown(c: char) -> String {
+    let invisible = c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    if invisible { format!("U+{:04X}", c as u32) } else { format!("`{c}`") }
+}
+
 fn rest(text: &str, at: usize) -> &str {
     text.get(at..).unwrap_or_default()
 }

@@ -158,7 +158,7 @@ fn what_is_never_closed_is_shown_where_it_opens() {
         ("P(a: \"x)", "\"", "this string is never closed"),
         ("P(a: 1 /* x", "/", "this comment is never closed"),
         ("P(a: (1]", "]", "`)` is expected, to close a `(`, found `]`"),
-        ("P(a: 1) b", "b", "nothing may follow the end of the description"),
+        ("P(a: 1) b", "b", "nothing may follow the end of the value"),
         ("P(a: {\"x\" 1})", " ", "`:` and a value are expected after a key"),
     ];
     for (text, place, message) in cases {
@@ -196,7 +196,7 @@ type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)]
 
 #[test]
 fn parameters_become_values_of_any_type() {
-    let cases: [Case; 14] = [
+    let cases: [Case; 17] = [
         (r#"{"x": 42}"#, r#""$x""#, &[], "42"),
         (r#"{"x": [1, (a: 2)]}"#, r#"[0, "$x"]"#, &[], "[0, [1, (a: 2)]]"),
         (r#"{"x": Imix}"#, r#""$x""#, &[], "Imix"),
@@ -211,6 +211,10 @@ fn parameters_become_values_of_any_type() {
         (r#"{"x": Required("a number")}"#, r#""$x""#, &[("x", "10")], "10"),
         (r#"{"x": Required("a list")}"#, r#""$x""#, &[("x", "[1]")], "[1]"),
         (r#"{"x": 1}"#, r#"{"$x": "$x"}"#, &[], "{1: 1}"),
+        // A comment behind a value would swallow what follows it in the file.
+        (r#"{"x": 1}"#, r#"["$x", 2]"#, &[("x", " 7//")], "[7, 2]"),
+        (r#"{"x": 1}"#, r#"["$x", 2]"#, &[("x", "7/* */")], "[7, 2]"),
+        (r#"{"x": Required("a number")}"#, r#"["$x", 2]"#, &[("x", "7//")], "[7, 2]"),
     ];
     for (params, v, sets, expected) in cases {
         assert_eq!(value(params, v, sets), (expected.to_owned(), vec![]), "{params} {v}");
@@ -220,7 +224,7 @@ fn parameters_become_values_of_any_type() {
 #[test]
 fn parameters_that_are_not_there_are_named_once() {
     let missing = "__missing__";
-    let cases: [Case; 6] = [
+    let cases: [Case; 8] = [
         (
             r#"{"hold": 1}"#,
             r#""$hodl""#,
@@ -234,6 +238,18 @@ fn parameters_that_are_not_there_are_named_once() {
             r#""$x""#,
             &[("x", "[")],
             "--set x=[: not a RON value: this `[` is never closed",
+        ),
+        (
+            r#"{"x": 1}"#,
+            r#""$x""#,
+            &[("x", "1, y: 2")],
+            "--set x=1, y: 2: not a RON value: nothing may follow the end of the value",
+        ),
+        (
+            r#"{"x": 1}"#,
+            r#""$x""#,
+            &[("x", "__missing__")],
+            "--set x=__missing__: not a RON value: `__missing__` is reserved",
         ),
         (
             "{}",

@@ -95,7 +95,7 @@ pub(crate) fn parse(text: &str) -> Parsed {
     parser.space();
     if parser.at < text.len() && !matches!(root.kind, Kind::Broken) {
         let end = Span::new(parser.at, parser.at + 1);
-        parser.syntax(end, "nothing may follow the end of the description".into());
+        parser.syntax(end, "nothing may follow the end of the value".into());
     }
     Parsed { root, mistakes: parser.mistakes }
 }
@@ -214,7 +214,9 @@ impl Parser<'_> {
             return Some(Kind::Plain);
         }
         let (span, found) = match self.peek() {
-            Some(c) => (Span::new(self.at, self.at + c.len_utf8()), format!("found `{c}`")),
+            Some(c) => {
+                (Span::new(self.at, self.at + c.len_utf8()), format!("found {}", scan::shown(c)))
+            }
             None => (Span::new(self.at, self.at), "the text ends here".into()),
         };
         self.syntax(span, format!("a value is expected, {found}"));
@@ -354,7 +356,8 @@ impl Parser<'_> {
             self.syntax(span, message);
             return false;
         }
-        self.syntax(span, format!("`,` or `{close}` is expected, found `{found}`"));
+        let shown = scan::shown(found);
+        self.syntax(span, format!("`,` or `{close}` is expected, found {shown}"));
         if self.at == before {
             self.at += found.len_utf8();
         }

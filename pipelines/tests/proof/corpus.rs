@@ -27,12 +27,14 @@ fn corpus(test: &str) -> Option<PathBuf> {
 }
 
 fn frames(path: &Path) -> Vec<Frame> {
-    let file = CaptureFile::open(path).unwrap_or_else(|error| panic!("{error}"));
-    let frames = file.records().map(|record| {
+    let mut file = CaptureFile::open(path).unwrap_or_else(|error| panic!("{error}"));
+    let (mut records, mut frames) = (file.records(), Vec::new());
+    while let Some(record) = records.next_record() {
         let record = record.unwrap_or_else(|error| panic!("{error}"));
-        Frame { time_ns: record.time_ns, data: record.data.to_vec(), orig_len: record.orig_len }
-    });
-    frames.collect()
+        let (time_ns, orig_len) = (record.time_ns, record.orig_len);
+        frames.push(Frame { time_ns, data: record.data.to_vec(), orig_len });
+    }
+    frames
 }
 
 fn run(input: &Path, output: &Path) -> Result<Report, Failure> {

@@ -6,6 +6,7 @@ mod allocations;
 mod backpressure;
 mod corpus;
 mod equivalence;
+mod meta;
 mod simulation;
 mod sums;
 mod support;

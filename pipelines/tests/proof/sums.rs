@@ -61,8 +61,9 @@ pub(crate) fn recorded() -> Vec<Frame> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/captures");
     let mut frames = Vec::new();
     for name in ["tcp-bulk-v4.pcap", "tcp-bulk-v6.pcap"] {
-        let file = CaptureFile::open(folder.join(name)).expect("a committed capture");
-        for record in file.records() {
+        let mut file = CaptureFile::open(folder.join(name)).expect("a committed capture");
+        let mut records = file.records();
+        while let Some(record) = records.next_record() {
             let record = record.expect("a whole capture");
             frames.push(Frame::new(record.time_ns, record.data.to_vec()));
         }

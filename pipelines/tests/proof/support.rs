@@ -144,7 +144,10 @@ type Flows<'a> = BTreeMap<Vec<u8>, Vec<&'a Frame>>;
 fn flows(frames: &[Frame]) -> Flows<'_> {
     let mut flows = Flows::new();
     for frame in frames {
-        flows.entry(crate::stream::flow_of(&frame.data)).or_default().push(frame);
+        // Hostile captures have frames that are IP but for their type, and the other way round.
+        let kind = frame.data.get(12..14).unwrap_or_default();
+        let flow = [kind, &crate::stream::flow_of(&frame.data)].concat();
+        flows.entry(flow).or_default().push(frame);
     }
     flows
 }

@@ -9,6 +9,9 @@ use crate::Time;
 use crate::actor::{Actor, Step};
 use crate::exec::Reasons;
 
+/// Turns between two looks at whether to go on.
+const TURNS_TO_LOOK: u64 = 64;
+
 /// What the simulator draws from.
 #[derive(Clone, Copy, Debug)]
 pub struct SimConfig {
@@ -75,6 +78,17 @@ struct Sim {
 
 /// Runs the actors to their end, or until they are stuck.
 pub fn run(actors: Vec<Actor>, config: &SimConfig) -> (Vec<Actor>, SimOutcome) {
+    run_while(actors, config, &mut |_| Some(Time::MAX))
+}
+
+/// As [`run`], until `go_on` says `None`. It is asked every few turns and told the virtual time; otherwise it
+/// says at which time it is to be asked again at the latest, [`Time::MAX`] for no such time. What it says and
+/// what messages it sends are part of the run, so only one that goes by that time leaves it repeatable.
+pub fn run_while(
+    actors: Vec<Actor>,
+    config: &SimConfig,
+    go_on: &mut dyn FnMut(Time) -> Option<Time>,
+) -> (Vec<Actor>, SimOutcome) {
     let outcome = SimOutcome {
         finished: false,
         turns: 0,
@@ -94,7 +108,7 @@ pub fn run(actors: Vec<Actor>, config: &SimConfig) -> (Vec<Actor>, SimOutcome) {
         random: Random(config.seed),
         outcome,
     };
-    sim.run();
+    sim.run(go_on);
     sim.outcome.time = sim.now;
     sim.actors.iter_mut().for_each(|actor| actor.abandon());
     sim.actors.iter_mut().for_each(Actor::discard_rest);
@@ -102,18 +116,24 @@ pub fn run(actors: Vec<Actor>, config: &SimConfig) -> (Vec<Actor>, SimOutcome) {
 }
 
 impl Sim {
-    fn run(&mut self) {
+    fn run(&mut self, go_on: &mut dyn FnMut(Time) -> Option<Time>) {
+        let (mut look_turn, mut look_time) = (0, Time::MAX);
         while self.outcome.turns < self.config.max_turns {
             if self.states.iter().all(|state| *state == State::Done) {
                 self.outcome.finished = true;
                 return;
             }
+            if self.outcome.turns >= look_turn || self.now >= look_time {
+                look_turn = self.outcome.turns + TURNS_TO_LOOK;
+                let Some(time) = go_on(self.now) else { return };
+                look_time = if time > self.now { time } else { Time::MAX };
+            }
             self.end_withholding();
             let ready: Vec<usize> = (0..self.actors.len()).filter(|&i| self.is_ready(i)).collect();
             if ready.is_empty() {
                 match self.next_time() {
-                    Some(time) => self.now = time,
-                    None => return,
+                    None if look_time == Time::MAX => return,
+                    time => self.now = time.unwrap_or(look_time).min(look_time),
                 }
                 continue;
             }

@@ -7,9 +7,10 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let path = std::env::temp_dir().join(format!("corelane-fuzz-{}.pcap", std::process::id()));
     std::fs::write(&path, data).expect("a temporary file");
-    if let Ok(file) = CaptureFile::open(&path) {
+    if let Ok(mut file) = CaptureFile::open(&path) {
         let mut faults = 0;
-        for record in file.records() {
+        let mut records = file.records();
+        while let Some(record) = records.next_record() {
             match record {
                 Ok(record) => assert!(faults == 0 && record.data.len() <= data.len()),
                 Err(fault) => {

@@ -199,7 +199,6 @@ impl Template {
         meta.l4[0] = if finished { Csum::Good } else { Csum::Partial };
         meta.partial[0] = Partial { start: self.l4, field };
         meta.flags.remove(MetaFlags::KNOWN);
-        meta.trailer = 0;
         meta.orig_len = len;
     }
 }

@@ -3,8 +3,11 @@
 
 use crate::supers::{Super, cut, finished, port, software, tcp4, tcp6, udp};
 use corelane_runtime::offload::{Caps, Limits};
-use corelane_runtime::packet::{Csum, Packet, SegFlags};
+use corelane_runtime::packet::{Burst, Csum, Packet, SegFlags, SegKind, Segmentation};
+use corelane_runtime::stage::{Outputs, Stage, StageContext, StageInfo};
 use corelane_runtime::testing::Harness;
+use corelane_stages::gso::INFO;
+use corelane_stages::rx::describe;
 use corelane_wire::tcp::TcpFlags;
 use corelane_wire::testing::{
     Checksum, Extension, FrameBuilder, Ipv4, Ipv6, Tcp, Udp, assert_same_frames,
@@ -155,5 +158,88 @@ fn a_cut_waits_for_buffers_and_is_given_up_only_where_there_are_never_enough() {
     harness.push(many);
     harness.run();
     assert_eq!(harness.dropped("too_many_segments"), units);
+    harness.finish();
+}
+
+#[test]
+fn only_the_last_of_smaller_superpackets_is_padded() {
+    let whole = tcp4(Ipv4::default(), Tcp::default(), 19, 4).with(SegFlags::PAD_LAST);
+    let expected = cut(software(), &whole);
+    assert_eq!(expected.iter().map(Vec::len).collect::<Vec<_>>(), [58, 58, 58, 58, 60]);
+    let (_, mut harness) = port(Caps::all(), Limits { tso_segments: 2, ..Limits::default() });
+    let packet = whole.packet(&mut harness);
+    harness.push(packet);
+    harness.run();
+    let out = harness.take();
+    assert_eq!(out.iter().map(Packet::segments).collect::<Vec<_>>(), [2, 2, 1]);
+    assert_same_frames(&expected, &cut_all(out, &mut harness));
+    harness.finish();
+}
+
+/// Joins a whole burst into one packet whose segments are those received, whatever their lengths.
+struct Join {
+    gso_size: u16,
+}
+
+impl Stage for Join {
+    fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, ctx: &mut StageContext<'_>) {
+        let mut packets = burst.drain();
+        let Some(mut head) = packets.next() else { return };
+        head.mark_piece();
+        for mut packet in packets {
+            packet.mark_piece();
+            let bytes = packet.payload_len();
+            packet.pull(packet.len() - bytes, ctx.buffers);
+            ctx.absorb(&mut head, packet, bytes);
+        }
+        let (kind, flags) = (SegKind::Tcp4, SegFlags::BY_PARTS);
+        let count = head.segments();
+        head.set_segmentation(Segmentation { kind, gso_size: self.gso_size, count, flags });
+        head.meta_mut().orig_len = head.len();
+        out.next(head);
+    }
+}
+
+#[test]
+fn segments_of_uneven_length_are_cut_as_received_and_never_by_a_port() {
+    let info = StageInfo { name: "Join", ..INFO };
+    for (lens, expected) in [([100, 50, 100], vec![1; 3]), ([100, 100, 50], vec![3])] {
+        let mut join = Harness::new(Join { gso_size: 100 }, &info);
+        let mut frames = Vec::new();
+        let mut seq = 7;
+        for (len, id) in lens.into_iter().zip(3..) {
+            let builder = FrameBuilder::new().ipv4(Ipv4 { id, ..Ipv4::default() });
+            let frame = builder.tcp(Tcp { seq, ..Tcp::default() }).payload_len(len).build();
+            let mut packet = join.packet(&frame);
+            describe(&mut packet, 7, &mut join.buffers).expect("headers are contiguous");
+            packet.meta_mut().l4[0] = Csum::Partial;
+            join.push(packet);
+            frames.push(frame);
+            seq += len as u32;
+        }
+        join.run();
+        let (_, mut harness) = port(Caps::all(), Limits::default());
+        join.take().into_iter().for_each(|packet| harness.push(packet));
+        harness.run();
+        let out = harness.take();
+        assert_eq!(out.iter().map(Packet::segments).collect::<Vec<_>>(), expected);
+        assert_same_frames(&frames, &cut_all(out, &mut harness));
+        harness.buffers.flush();
+        join.finish();
+        harness.finish();
+    }
+}
+
+#[test]
+fn pieces_that_are_not_the_payload_are_no_request() {
+    let mut harness = software();
+    // One piece, where three segments are asked for.
+    let mut packet = tcp4(Ipv4::default(), Tcp::default(), 3000, 1000).packet(&mut harness);
+    let request = packet.segmentation();
+    packet.set_segmentation(Segmentation { flags: SegFlags::BY_PARTS, ..request });
+    packet.mark_piece();
+    harness.push(packet);
+    harness.run();
+    assert_eq!(harness.dropped("bad_segmentation").packets, 1);
     harness.finish();
 }

@@ -120,7 +120,7 @@ fn another_link_type_is_refused_in_one_sentence_and_costs_no_older_output() {
     let ended = bench.run(&["run", "copy.ron", "--set", "in=raw.pcap"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
     let expected = "error: port in: raw.pcap: has link type RAW (101), but only ETHERNET (1) is read; \
-                    record on Ethernet interfaces only\n";
+                    record on Ethernet interfaces only (copy.ron:5:20)\n";
     assert_eq!(ended.stderr, expected);
     assert_eq!(std::fs::read_to_string(bench.path("out.pcap")).expect("the file"), "older");
     // The same file with the right link type is read, so it was the link type that was refused.
@@ -137,6 +137,113 @@ fn a_file_cannot_be_read_and_written_at_once() {
     let ended = bench.run(&["run", "copy.ron", "--set", "in=same.pcap", "--set", "out=same.pcap"]);
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     assert_eq!(std::fs::read(bench.path("same.pcap")).expect("the file"), bytes);
+}
+
+#[test]
+fn a_report_never_replaces_what_the_run_reads_or_writes() {
+    let bench = Bench::new();
+    bench.file("copy.ron", COPY);
+    let bytes = std::fs::read(capture("tcp-bulk-v4.pcap")).expect("a capture");
+    bench.file("in.pcap", &bytes);
+    bench.file("out.pcap", "older");
+    std::fs::hard_link(bench.path("in.pcap"), bench.path("link")).expect("a link");
+    std::os::unix::fs::symlink("new.pcap", bench.path("soft")).expect("a link");
+    let run = |out: &str, more: &[&str]| {
+        let args = ["run", "copy.ron", "--set", "in=in.pcap", "--out", out];
+        let ended = bench.run(&[&args, more].concat());
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{out}: {}", ended.stderr);
+        ended.stderr
+    };
+    assert!(run("./copy.ron", &[]).starts_with("error: ./copy.ron: is the description"));
+    for out in ["in.pcap", "link"] {
+        assert!(run(out, &[]).contains("is a file of port in"));
+    }
+    assert!(run("out.pcap", &[]).contains("is a file of port out"));
+    // Not there yet, by another name.
+    assert!(run("soft", &["--set", "out=new.pcap"]).contains("is a file of port out"));
+    bench.file("older", "a report");
+    assert!(run("older", &["--set", "out=no/x.pcap"]).contains("port out: no/x.pcap"));
+    assert!(run("fresh", &["--set", "out=no/x.pcap"]).contains("port out: no/x.pcap"));
+    let content = |name: &str| std::fs::read(bench.path(name)).expect(name);
+    assert_eq!(content("copy.ron"), COPY.as_bytes());
+    assert_eq!(content("in.pcap"), bytes);
+    assert_eq!((content("out.pcap"), content("older")), (b"older".into(), b"a report".into()));
+    assert!(!bench.path("fresh").exists());
+}
+
+#[test]
+fn an_older_and_longer_report_is_replaced() {
+    let bench = Bench::new();
+    bench.file("copy.ron", COPY);
+    bench.file("r", "x".repeat(100_000));
+    let input = input("tcp-bulk-v4.pcap");
+    let ended = bench.run(&["run", "copy.ron", "--set", &input, "--out", "r"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let report = std::fs::read_to_string(bench.path("r")).expect("the report");
+    assert!(report.starts_with("copy  plan ") && !report.contains("xx"));
+}
+
+/// Runs the command with its streams in the hands of a shell.
+fn shell(bench: &Bench, line: &str) -> (Option<i32>, String) {
+    let mut command = std::process::Command::new("bash");
+    command.arg("-c").arg(line).current_dir(bench.path("."));
+    command.env("IN", input("tcp-bulk-v4.pcap")).env("BIN", env!("CARGO_BIN_EXE_corelane"));
+    let output = command.output().expect("a shell");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn stderr_that_takes_nothing_costs_no_run() {
+    let bench = Bench::new();
+    bench.file("copy.ron", COPY);
+    bench.file("bad.ron", "Pipeline(");
+    for to in ["2>/dev/full", "2>&-", "2> >(exec true)"] {
+        let run = |args: &str| shell(&bench, &format!("CORELANE_LOG=trace $BIN {args} {to}")).0;
+        assert_eq!(run("run copy.ron --set $IN --out r"), Some(0), "{to}");
+        assert_eq!(run("run bad.ron"), Some(2), "{to}");
+        assert_eq!(run("rnu"), Some(2), "{to}");
+    }
+}
+
+#[test]
+fn results_that_cannot_be_written_are_an_error_unless_nobody_reads_on() {
+    let bench = Bench::new();
+    bench.file("copy.ron", COPY);
+    for args in ["", "--help", "run copy.ron --set $IN"] {
+        let (code, stderr) = shell(&bench, &format!("$BIN {args} >/dev/full"));
+        assert_eq!(code, Some(1), "{args}: {stderr}");
+        assert!(stderr.contains("error: stdout: cannot be written: No space left"), "{stderr}");
+        let line = format!("(sleep 0.3; $BIN {args}; echo $? >code) | true");
+        let (_, stderr) = shell(&bench, &line);
+        assert!(!stderr.contains("error"), "{args}: {stderr}");
+        assert_eq!(std::fs::read_to_string(bench.path("code")).expect("a code"), "0\n", "{args}");
+    }
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_a_failed_write() {
+    let bench = Bench::new();
+    bench.file("copy.ron", COPY);
+    let (code, stderr) = shell(&bench, "ulimit -f 8; $BIN run copy.ron --set $IN --out r");
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("File too large"), "{stderr}");
+}
+
+#[test]
+fn a_description_without_end_is_refused() {
+    let ended = Bench::new().run(&["run", "/dev/zero"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
+    let expected = "error: /dev/zero: cannot be read: it is longer than 16 MiB; name a RON file";
+    assert!(ended.stderr.starts_with(expected), "{}", ended.stderr);
+}
+
+#[test]
+fn a_wrong_filter_for_logs_is_told() {
+    let bench = Bench::new();
+    bench.file("copy.ron", COPY);
+    let (code, stderr) = shell(&bench, "CORELANE_LOG='a=b=c' $BIN run copy.ron --set $IN");
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.starts_with("corelane: CORELANE_LOG=a=b=c: error parsing level"), "{stderr}");
 }
 
 #[test]

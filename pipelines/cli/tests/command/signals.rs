@@ -2,6 +2,7 @@
 
 use crate::support::{Begun, Bench, LANE, input};
 use serde_json::Value;
+use std::process::Stdio;
 use std::time::Duration;
 
 const ENDLESS: [&str; 2] = ["--set", "loop=true"];
@@ -79,6 +80,50 @@ fn a_drain_that_takes_too_long_is_ended_by_force() {
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     assert!(ended.stderr.contains("draining took too long"), "{}", ended.stderr);
     assert_eq!(report["balanced"], true, "{}", report["unbalanced"]);
+}
+
+#[test]
+fn two_signals_in_quick_succession_are_two() {
+    let (bench, input) = bench();
+    let args = [&["lane.ron", "--set", &input], &ENDLESS[..], &STALLED, &JSON].concat();
+    let run = Begun::start(&bench, &args);
+    run.signals(&["TERM", "INT"]);
+    let (ended, took) = run.end();
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(ended.stderr.contains("stopping at once"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_simulation_has_a_duration_and_a_drain_timeout_too() {
+    let (bench, input) = bench();
+    let args = ["lane.ron", "--set", &input, "--set", "loop=true", "--simulate", "7"];
+    let (report, ended) = bench.report(&[&args[..], &["--duration", "2ms"]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(report["balanced"], true, "{}", report["unbalanced"]);
+    assert!(report["duration_s"].as_f64().expect("seconds") >= 0.002);
+    assert_eq!(report["ports"]["in"]["rx_packets"], report["ports"]["out"]["tx_packets"]);
+    let times = ["--duration", "2ms", "--drain-timeout", "1ms"];
+    let (report, ended) = bench.report(&[&args[..], &STALLED, &times].concat());
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    assert_eq!((&report["balanced"], &report["stopped"]), (&true.into(), &true.into()));
+}
+
+#[test]
+fn a_signal_drains_a_simulation() {
+    let (bench, input) = bench();
+    let args = ["run", "lane.ron", "--set", &input, "--set", "loop=true", "--format", "json"];
+    let args = [&args[..], &["--simulate", "7", "--duration", "1000000s"]].concat();
+    let mut command = bench.command(&args);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    std::thread::sleep(Duration::from_millis(500));
+    crate::support::send(&child, &["INT"]);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(report["balanced"], true, "{}", report["unbalanced"]);
+    assert!(report["duration_s"].as_f64().expect("seconds") < 1000.0);
 }
 
 #[test]

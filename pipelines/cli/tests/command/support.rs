@@ -103,9 +103,12 @@ impl Begun {
 
     /// Sends a signal by name.
     pub(crate) fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-s", name, &id]).status().expect("kill runs");
-        assert!(sent.success());
+        self.signals(&[name]);
+    }
+
+    /// Sends signals without a pause.
+    pub(crate) fn signals(&self, names: &[&str]) {
+        send(&self.child, names);
     }
 
     /// Waits for the end; also how long that took.
@@ -119,6 +122,14 @@ impl Begun {
         pipe.read_to_string(&mut stdout).expect("stdout");
         (Ended { code: status.code(), stdout, stderr: self.said }, took)
     }
+}
+
+/// Sends signals by name, one behind the other.
+pub(crate) fn send(child: &Child, names: &[&str]) {
+    let id = child.id();
+    let kills: Vec<String> = names.iter().map(|name| format!("kill -s {name} {id}")).collect();
+    let sent = Command::new("sh").arg("-c").arg(kills.join(" && ")).status().expect("a shell");
+    assert!(sent.success());
 }
 
 /// A recorded capture of the examples.

@@ -111,8 +111,13 @@ pub enum Refusal {
     Open(io::Error),
     /// It could not be created.
     Create(io::Error),
-    /// It is not a file of bytes that can be mapped: a directory, a pipe, a device.
+    /// It cannot be read at any place, as a file can: a directory, a pipe, a device.
     NotAFile,
+    /// It is neither a file nor a character device, the only things that are written.
+    NotWritten {
+        /// What it is.
+        what: &'static str,
+    },
     /// It has no bytes at all.
     Empty,
     /// Another port of this process reads it.
@@ -130,8 +135,13 @@ pub enum Refusal {
     },
     /// It begins like no capture.
     NotACapture {
-        /// Its first bytes, zeros where it has fewer than four.
+        /// Its first bytes.
         start: [u8; 4],
+    },
+    /// It is too short to tell a format.
+    TooShort {
+        /// Its bytes, fewer than four.
+        len: usize,
     },
     /// It begins like a capture, but the header that describes it cannot be read.
     Header(Fault),
@@ -156,6 +166,11 @@ impl fmt::Display for Refusal {
                 write!(f, "cannot be created: {source}; check the folder and the right to write")
             }
             Self::NotAFile => f.write_str("is not a regular file; name a .pcap or .pcapng file"),
+            Self::NotWritten { what } => write!(
+                f,
+                "is a {what}, and only regular files and character devices are written; \
+                 name a .pcap or .pcapng file"
+            ),
             Self::Empty => f.write_str("is empty (0 bytes), not a capture; record it again"),
             Self::BeingRead => {
                 f.write_str("is being read by this run; write to a file of another name")
@@ -174,6 +189,10 @@ impl fmt::Display for Refusal {
                 "begins with {a:02x} {b:02x} {c:02x} {d:02x}, which is neither pcap nor pcapng; \
                  convert it (editcap -F pcapng) or name another file"
             ),
+            Self::TooShort { len } => {
+                let bytes = if *len == 1 { "byte" } else { "bytes" };
+                write!(f, "has only {len} {bytes}, too few for a capture; record it again")
+            }
             Self::Header(fault) => {
                 write!(
                     f,
@@ -270,6 +289,16 @@ pub enum Fault {
         /// Interfaces described so far.
         described: usize,
     },
+    /// The file ends before bytes that it had when it was opened: it was cut while it was read.
+    FileCut {
+        /// Length of the file when it was opened.
+        length: u64,
+    },
+    /// The system cannot read the file there.
+    Unread {
+        /// The system's number for the error; 0 where it gave none.
+        code: i32,
+    },
 }
 
 impl fmt::Display for Fault {
@@ -312,6 +341,12 @@ impl fmt::Display for Fault {
                 f,
                 "interface {interface} is not among the {described} described before in its section"
             ),
+            Self::FileCut { length } => {
+                write!(f, "the file had {length} bytes when opened and was cut while it was read")
+            }
+            Self::Unread { code } => {
+                write!(f, "cannot be read: {}", io::Error::from_raw_os_error(code))
+            }
         }
     }
 }

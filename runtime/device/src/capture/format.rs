@@ -133,7 +133,7 @@ impl ByteOrder {
     }
 }
 
-/// A copy of `N` bytes: lengths are taken from the mapping once and checked as copies.
+/// A copy of `N` bytes.
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }

@@ -1,6 +1,6 @@
 //! Which files this process reads or writes as captures.
 //!
-//! It promises that no writer of this module truncates a file that is mapped, and that two writers
+//! It promises that no writer of this module truncates a file that is being read, and that two writers
 //! never share one. It knows files by device and inode, so that links and other spellings of a path
 //! count as the same file. It cannot see other processes.
 

@@ -13,6 +13,8 @@ use super::format::{
 use super::interface::{Clock, Interface};
 use super::link::LinkType;
 use super::reader::{Frame, Position};
+use super::source::ReadAt;
+use super::window::Window;
 
 /// How the records of a classic file lie.
 #[derive(Clone, Copy, Debug)]
@@ -56,36 +58,41 @@ impl Layout {
     }
 
     /// The record at `position`, which moves behind it; `None` at the end of the file.
-    pub(super) fn next<'a>(
+    pub(super) fn next<'w, S: ReadAt>(
         self,
-        bytes: &'a [u8],
+        window: &'w mut Window<S>,
         position: &mut Position,
-    ) -> Option<Result<Frame<'a>, Fault>> {
-        position.offset = position.offset.max(PCAP_HEADER_LEN);
-        let rest = bytes.get(position.offset..).filter(|rest| !rest.is_empty())?;
-        Some(self.record(rest).inspect(|frame| {
-            position.offset += self.record_len + frame.data.len();
+    ) -> Option<Result<Frame<'w>, Fault>> {
+        position.offset = position.offset.max(PCAP_HEADER_LEN as u64);
+        if window.left(position.offset) == 0 {
+            return None;
+        }
+        Some(self.record(window, position.offset).inspect(|frame| {
+            position.offset += (self.record_len + frame.data.len()) as u64;
         }))
     }
 
-    /// The record that `rest`, all that is left of the file, begins with.
-    fn record(self, rest: &[u8]) -> Result<Frame<'_>, Fault> {
-        let Some((header, rest)) = rest.split_at_checked(self.record_len) else {
-            return Err(Fault::HeaderCut { needed: self.record_len, left: rest.len() });
-        };
+    /// The record that begins at `at`.
+    fn record<S: ReadAt>(self, window: &mut Window<S>, at: u64) -> Result<Frame<'_>, Fault> {
+        let left = window.left(at);
+        let header = window.get(at, self.record_len)?;
+        if header.len() < self.record_len {
+            return Err(Fault::HeaderCut { needed: self.record_len, left });
+        }
         let word = |at| self.order.u32(header, at).unwrap_or(0);
-        let captured = word(8);
+        let (seconds, fraction, captured, orig_len) = (word(0), word(4), word(8), word(12));
         if captured > MAX_CAPTURED {
             return Err(Fault::CapturedOverLimit { captured });
         }
-        let data = rest
-            .get(..captured as usize)
-            .ok_or(Fault::CapturedOverFile { captured, left: rest.len() })?;
+        let end = self.record_len + captured as usize;
+        if end > left {
+            return Err(Fault::CapturedOverFile { captured, left: left - self.record_len });
+        }
         Ok(Frame {
-            time_ns: self.clock.pair_to_ns(word(0), word(4)),
-            orig_len: word(12),
+            time_ns: self.clock.pair_to_ns(seconds, fraction),
+            orig_len,
             interface: 0,
-            data,
+            data: window.get(at, end)?.get(self.record_len..).unwrap_or_default(),
         })
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! It promises that every step moves forward by a whole checked block, so that any bytes end; that the
 //! interfaces of all sections are known before the first packet; and that packets read the clock of
-//! their own section's interface. Blocks of other types are passed over, lengths of sections are not
-//! relied on. A simple packet carries no time and reads 0.
+//! their own section's interface. Blocks of other types are passed over without being read whole, lengths
+//! of sections are not relied on. A simple packet carries no time and reads 0. Of an interface
+//! description the first 256 KiB are looked at.
 
 use super::error::Fault;
 use super::format::{
@@ -14,6 +15,8 @@ use super::format::{
 use super::interface::{Clock, Interface};
 use super::link::LinkType;
 use super::reader::{Frame, Position};
+use super::source::ReadAt;
+use super::window::{WINDOW, Window};
 
 /// Where in the sections of a file a cursor stands; part of its position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,9 +29,28 @@ pub(super) struct Section {
 }
 
 /// One block whose lengths were checked.
-struct Block<'a> {
+#[derive(Clone, Copy)]
+struct Block {
     kind: u32,
-    body: &'a [u8],
+    /// Where it begins, in bytes from the start of the file.
+    at: u64,
+    /// Bytes between its two lengths.
+    body_len: usize,
+}
+
+impl Block {
+    /// Bytes in front of the body: type and length.
+    const BODY: u64 = 8;
+
+    /// Where the next one begins.
+    fn end(self) -> u64 {
+        self.at + (BLOCK_MIN_LEN + self.body_len) as u64
+    }
+
+    /// Whether it holds a packet.
+    fn is_packet(self) -> bool {
+        matches!(self.kind, BLOCK_ENHANCED | BLOCK_PACKET | BLOCK_SIMPLE)
+    }
 }
 
 /// Whether a file begins like pcapng.
@@ -41,15 +63,16 @@ pub(super) fn detect(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// The fault of the first section header, without which nothing can be read.
-pub(super) fn interfaces(bytes: &[u8]) -> Result<Vec<Interface>, Fault> {
+pub(super) fn interfaces<S: ReadAt>(window: &mut Window<S>) -> Result<Vec<Interface>, Fault> {
     let mut position = Position::default();
     let mut table = Vec::new();
-    if let Some(Err(fault)) = next_block(bytes, &mut position) {
+    if let Some(Err(fault)) = next_block(window, &mut position) {
         return Err(fault);
     }
-    while let Some(Ok(block)) = next_block(bytes, &mut position) {
+    while let Some(Ok(block)) = next_block(window, &mut position) {
         if block.kind == BLOCK_INTERFACE {
-            table.push(describe(position.section.order, block.body));
+            let body = window.get(block.at + Block::BODY, block.body_len.min(WINDOW))?;
+            table.push(describe(position.section.order, body));
         }
     }
     Ok(table)
@@ -57,20 +80,20 @@ pub(super) fn interfaces(bytes: &[u8]) -> Result<Vec<Interface>, Fault> {
 
 /// The next packet from `position` on, which moves behind it; `None` at the end of the file. After a
 /// fault `position` stands where the faulty block begins.
-pub(super) fn next<'a>(
-    bytes: &'a [u8],
+pub(super) fn next<'w, S: ReadAt>(
+    window: &'w mut Window<S>,
     table: &[Interface],
     position: &mut Position,
-) -> Option<Result<Frame<'a>, Fault>> {
+) -> Option<Result<Frame<'w>, Fault>> {
     loop {
-        let start = position.offset;
-        let block = match next_block(bytes, position)? {
+        let block = match next_block(window, position)? {
             Ok(block) => block,
             Err(fault) => return Some(Err(fault)),
         };
-        if let Some(frame) = frame(&block, position.section, table) {
+        if block.is_packet() {
+            let frame = frame(window, block, position.section, table);
             if frame.is_err() {
-                position.offset = start;
+                position.offset = block.at;
             }
             return Some(frame);
         }
@@ -78,39 +101,56 @@ pub(super) fn next<'a>(
 }
 
 /// Checks the block at `position` and moves behind it, keeping count of sections and interfaces.
-fn next_block<'a>(bytes: &'a [u8], position: &mut Position) -> Option<Result<Block<'a>, Fault>> {
-    let rest = bytes.get(position.offset..).filter(|rest| !rest.is_empty())?;
-    Some(block_at(rest, &mut position.section).inspect(|block| {
-        position.offset += BLOCK_MIN_LEN + block.body.len();
-    }))
+fn next_block<S: ReadAt>(
+    window: &mut Window<S>,
+    position: &mut Position,
+) -> Option<Result<Block, Fault>> {
+    if window.left(position.offset) == 0 {
+        return None;
+    }
+    let block = block_at(window, position.offset, &mut position.section);
+    Some(block.inspect(|block| position.offset = block.end()))
 }
 
-fn block_at<'a>(rest: &'a [u8], section: &mut Section) -> Result<Block<'a>, Fault> {
-    let cut = Fault::HeaderCut { needed: BLOCK_MIN_LEN, left: rest.len() };
-    let is_section = detect(rest);
-    let order = if is_section { section_order(rest)? } else { section.order };
-    let kind = order.u32(rest, 0).ok_or(cut)?;
-    let length = order.u32(rest, 4).ok_or(cut)?;
-    let body = body(rest, order, length, least_body(kind))?;
+fn block_at<S: ReadAt>(
+    window: &mut Window<S>,
+    at: u64,
+    section: &mut Section,
+) -> Result<Block, Fault> {
+    const SECTION_LEN: usize = BLOCK_MIN_LEN + SECTION_BODY_LEN;
+    let left = window.left(at);
+    let is_section = detect(window.get(at, BLOCK_MIN_LEN)?);
+    let head = window.get(at, if is_section { SECTION_LEN } else { BLOCK_MIN_LEN })?;
+    let order = if is_section { section_order(head, left)? } else { section.order };
+    let cut = Fault::HeaderCut { needed: BLOCK_MIN_LEN, left };
+    let kind = order.u32(head, 0).ok_or(cut)?;
+    let length = order.u32(head, 4).ok_or(cut)?;
+    let version = |at| order.u16(head, at).unwrap_or(0);
+    let (major, minor) = (version(12), version(14));
+    let body_len = body_len(window, at, order, length, least_body(kind))?;
     match kind {
+        BLOCK_SECTION if major != PCAPNG_VERSION_MAJOR => {
+            return Err(Fault::Version { major, minor });
+        }
         BLOCK_SECTION => {
-            let version = |at| order.u16(body, at).unwrap_or(0);
-            let (major, minor) = (version(4), version(6));
-            if major != PCAPNG_VERSION_MAJOR {
-                return Err(Fault::Version { major, minor });
-            }
             let first = section.first + section.described;
             *section = Section { order, first, described: 0 };
         }
         BLOCK_INTERFACE => section.described += 1,
         _ => {}
     }
-    Ok(Block { kind, body })
+    Ok(Block { kind, at, body_len })
 }
 
-/// The body of a block of `length` bytes that `rest` begins with, between its two lengths.
-fn body(rest: &[u8], order: ByteOrder, length: u32, least: usize) -> Result<&[u8], Fault> {
-    let whole = length as usize;
+/// Bytes between the two lengths of the block at `at`, which says it has `length` bytes.
+fn body_len<S: ReadAt>(
+    window: &Window<S>,
+    at: u64,
+    order: ByteOrder,
+    length: u32,
+    least: usize,
+) -> Result<usize, Fault> {
+    let (whole, left) = (length as usize, window.left(at));
     if !length.is_multiple_of(4) {
         return Err(Fault::BlockUnaligned { length });
     }
@@ -118,13 +158,15 @@ fn body(rest: &[u8], order: ByteOrder, length: u32, least: usize) -> Result<&[u8
     if whole < needed {
         return Err(Fault::BlockShort { length, needed });
     }
-    let over = Fault::BlockOverFile { length, left: rest.len() };
-    let body = rest.get(8..whole - 4).ok_or(over)?;
-    let trailer = order.u32(rest, whole - 4).ok_or(over)?;
+    if whole > left {
+        return Err(Fault::BlockOverFile { length, left });
+    }
+    let trailer = window.word(at + whole as u64 - 4)?;
+    let trailer = order.u32(&trailer, 0).unwrap_or(0);
     if trailer != length {
         return Err(Fault::BlockMismatch { length, trailer });
     }
-    Ok(body)
+    Ok(whole - BLOCK_MIN_LEN)
 }
 
 /// Fixed bytes that the body of a block must have.
@@ -139,10 +181,9 @@ fn least_body(kind: u32) -> usize {
 }
 
 /// The byte order that the mark of a section header shows.
-fn section_order(rest: &[u8]) -> Result<ByteOrder, Fault> {
-    let needed = BLOCK_MIN_LEN + SECTION_BODY_LEN;
-    let cut = Fault::HeaderCut { needed, left: rest.len() };
-    let magic = ByteOrder::Little.u32(rest, 8).ok_or(cut)?;
+fn section_order(head: &[u8], left: usize) -> Result<ByteOrder, Fault> {
+    let cut = Fault::HeaderCut { needed: BLOCK_MIN_LEN + SECTION_BODY_LEN, left };
+    let magic = ByteOrder::Little.u32(head, 8).ok_or(cut)?;
     match magic {
         BYTE_ORDER_MAGIC => Ok(ByteOrder::Little),
         _ if magic.swap_bytes() == BYTE_ORDER_MAGIC => Ok(ByteOrder::Big),
@@ -160,44 +201,56 @@ fn describe(order: ByteOrder, body: &[u8]) -> Interface {
     }
 }
 
-/// The frame in a block, if it is a packet of any of the three kinds.
-fn frame<'a>(
-    block: &Block<'a>,
+/// The frame in a block that holds a packet, of any of the three kinds.
+fn frame<'w, S: ReadAt>(
+    window: &'w mut Window<S>,
+    block: Block,
     section: Section,
     table: &[Interface],
-) -> Option<Result<Frame<'a>, Fault>> {
-    let word = |at| section.order.u32(block.body, at).unwrap_or(0);
+) -> Result<Frame<'w>, Fault> {
+    let fixed = least_body(block.kind);
+    let body = window.get(block.at + Block::BODY, fixed)?;
+    let word = |at| section.order.u32(body, at).unwrap_or(0);
     let id = match block.kind {
         BLOCK_ENHANCED => word(0),
         // The second half of the word counts drops.
-        BLOCK_PACKET => u32::from(section.order.u16(block.body, 0).unwrap_or(0)),
-        BLOCK_SIMPLE => 0,
-        _ => return None,
+        BLOCK_PACKET => u32::from(section.order.u16(body, 0).unwrap_or(0)),
+        _ => 0,
     };
     let place = Some(id as usize).filter(|&id| id < section.described);
-    let Some((place, interface)) =
-        place.and_then(|id| Some((section.first + id, table.get(section.first + id)?)))
-    else {
-        return Some(Err(Fault::NoInterface { interface: id, described: section.described }));
+    let known = place.and_then(|id| Some((section.first + id, table.get(section.first + id)?)));
+    let Some((place, interface)) = known else {
+        return Err(Fault::NoInterface { interface: id, described: section.described });
     };
-    let (time_ns, captured, orig_len, fixed) = if block.kind == BLOCK_SIMPLE {
+    let (time_ns, captured, orig_len) = if block.kind == BLOCK_SIMPLE {
         let limit = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
-        (0, word(0).min(limit), word(0), SIMPLE_BODY_LEN)
+        (0, word(0).min(limit), word(0))
     } else {
         let ticks = u64::from(word(4)) << 32 | u64::from(word(8));
-        (interface.clock.to_ns(ticks), word(12), word(16), ENHANCED_BODY_LEN)
+        (interface.clock.to_ns(ticks), word(12), word(16))
     };
-    let data = data(block.body.get(fixed..).unwrap_or_default(), captured);
+    let data = data(window, block, fixed, captured)?;
     // A table has fewer than 2^32 interfaces: a file with more would be over 80 GB of them.
     let interface = u32::try_from(place).unwrap_or(u32::MAX);
-    Some(data.map(|data| Frame { time_ns, orig_len, interface, data }))
+    Ok(Frame { time_ns, orig_len, interface, data })
 }
 
-/// The captured bytes that `room`, the rest of a body, begins with.
-fn data(room: &[u8], captured: u32) -> Result<&[u8], Fault> {
+/// The captured bytes that stand behind the first `fixed` ones of a body.
+fn data<S: ReadAt>(
+    window: &mut Window<S>,
+    block: Block,
+    fixed: usize,
+    captured: u32,
+) -> Result<&[u8], Fault> {
     if captured > MAX_CAPTURED {
         return Err(Fault::CapturedOverLimit { captured });
     }
-    let fault = Fault::CapturedOverBlock { captured, room: room.len() };
-    room.get(..captured as usize).ok_or(fault)
+    let room = block.body_len - fixed;
+    if captured as usize > room {
+        return Err(Fault::CapturedOverBlock { captured, room });
+    }
+    // From the head of the block on, so that a record read again is still there.
+    let front = Block::BODY as usize + fixed;
+    let bytes = window.get(block.at, front + captured as usize)?;
+    Ok(bytes.get(front..).unwrap_or_default())
 }

@@ -1,18 +1,20 @@
 //! Opening a capture and walking its records.
 //!
 //! It promises: a file with any interface that is not Ethernet is refused before its first record;
-//! records borrow from the mapping, nothing is copied or allocated per record; a damaged place is
-//! reported once, behind all records in front of it, and then the walk has ended. A position is a value,
-//! so that a looping or sharing reader keeps its own and starts again where it likes. It does not pace.
+//! a record is shown where it was read, and nothing is allocated or asked of the system for each; a damaged
+//! place is reported once, behind all records in front of it, and then the walk has ended - also where
+//! another process cuts the file meanwhile. A position is a value, so that a looping reader keeps its own
+//! and starts again where it likes. It does not pace.
 
-use std::iter::FusedIterator;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use super::error::{CaptureError, Fault, Refusal};
-use super::format::Format;
+use super::format::{Format, PCAP_HEADER_LEN};
 use super::interface::Interface;
 use super::link::LinkType;
-use super::map::Mapping;
+use super::source::{ReadAt, Source};
+use super::window::{WINDOW, Window};
 use super::{pcap, pcapng};
 
 /// One packet of a capture.
@@ -46,7 +48,7 @@ pub(super) struct Frame<'a> {
 /// byte out of bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    pub(super) offset: usize,
+    pub(super) offset: u64,
     pub(super) section: pcapng::Section,
     records: u64,
     ended: bool,
@@ -59,16 +61,25 @@ impl Position {
     }
 }
 
-/// A capture open for reading.
+/// A capture open for reading, and the window its records are shown in.
+///
+/// A clone reads the same open file through a window of its own: one for each that reads at a time.
 #[derive(Debug)]
 pub struct CaptureFile {
-    path: PathBuf,
-    map: Mapping,
-    shape: Shape,
+    path: Arc<Path>,
+    shape: Arc<Shape>,
+    window: Window<Source>,
+}
+
+impl Clone for CaptureFile {
+    fn clone(&self) -> Self {
+        let (path, shape) = (self.path.clone(), self.shape.clone());
+        Self { path, shape, window: self.window.another() }
+    }
 }
 
 impl CaptureFile {
-    /// Maps a file, tells its format by its first bytes (not its name), and checks every interface in
+    /// Opens a file, tells its format by its first bytes (not its name), and checks every interface in
     /// it. A pcapng file is walked once from block to block for that.
     ///
     /// # Errors
@@ -77,9 +88,11 @@ impl CaptureFile {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
         let path = path.as_ref();
         let refused = |reason| CaptureError::refused(path, reason);
-        let map = Mapping::open(path).map_err(refused)?;
-        let shape = Shape::of(map.bytes()).map_err(refused)?;
-        Ok(Self { path: path.to_owned(), map, shape })
+        let source = Source::open(path).map_err(refused)?;
+        let len = source.len();
+        let mut window = Window::new(Arc::new(source), len, WINDOW);
+        let shape = Shape::of(&mut window).map_err(refused)?;
+        Ok(Self { path: path.into(), shape: Arc::new(shape), window })
     }
 
     /// The file, as it was named.
@@ -101,35 +114,35 @@ impl CaptureFile {
     }
 
     /// All records from the first on.
-    pub fn records(&self) -> Records<'_> {
+    pub fn records(&mut self) -> Records<'_> {
         self.records_from(Position::default())
     }
 
     /// The records behind `position`.
-    pub fn records_from(&self, position: Position) -> Records<'_> {
+    pub fn records_from(&mut self, position: Position) -> Records<'_> {
         Records { file: self, position }
     }
 
     /// The record behind `position`, which moves past it; `None` at the end of the file and after an
-    /// error.
+    /// error. The record is shown until the next call.
     ///
     /// # Errors
     /// [`CaptureError::Damaged`], once, at the first place that cannot be read.
-    pub fn next_at(&self, position: &mut Position) -> Option<Result<Record<'_>, CaptureError>> {
-        let record = self.shape.next(self.map.bytes(), position)?;
+    pub fn next_at(&mut self, position: &mut Position) -> Option<Result<Record<'_>, CaptureError>> {
+        let record = self.shape.next(&mut self.window, position)?;
         Some(record.map_err(|fault| CaptureError::Damaged {
-            path: self.path.clone(),
+            path: self.path.to_path_buf(),
             record: position.records + 1,
-            offset: position.offset as u64,
+            offset: position.offset,
             fault,
         }))
     }
 }
 
-/// A walk over the records of a capture.
-#[derive(Clone, Debug)]
+/// A walk over the records of a capture. It is no iterator, since it shows one record at a time.
+#[derive(Debug)]
 pub struct Records<'a> {
-    file: &'a CaptureFile,
+    file: &'a mut CaptureFile,
     position: Position,
 }
 
@@ -138,17 +151,15 @@ impl Records<'_> {
     pub fn position(&self) -> Position {
         self.position
     }
-}
 
-impl<'a> Iterator for Records<'a> {
-    type Item = Result<Record<'a>, CaptureError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
+    /// The next record, as [`CaptureFile::next_at`].
+    ///
+    /// # Errors
+    /// [`CaptureError::Damaged`], once, at the first place that cannot be read.
+    pub fn next_record(&mut self) -> Option<Result<Record<'_>, CaptureError>> {
         self.file.next_at(&mut self.position)
     }
 }
-
-impl FusedIterator for Records<'_> {}
 
 /// What is known of a file's bytes before its first record.
 #[derive(Debug)]
@@ -165,13 +176,14 @@ enum Kind {
 
 impl Shape {
     /// Tells the format, and refuses what is not a capture of Ethernet only.
-    pub(super) fn of(bytes: &[u8]) -> Result<Self, Refusal> {
-        let (kind, interfaces) = if let Some(layout) = pcap::detect(bytes) {
-            (Kind::Pcap(layout), vec![layout.interface(bytes)?])
-        } else if pcapng::detect(bytes) {
-            (Kind::PcapNg, pcapng::interfaces(bytes).map_err(Refusal::Header)?)
+    pub(super) fn of<S: ReadAt>(window: &mut Window<S>) -> Result<Self, Refusal> {
+        let start = window.get(0, PCAP_HEADER_LEN).map_err(Refusal::Header)?;
+        let (kind, interfaces) = if let Some(layout) = pcap::detect(start) {
+            (Kind::Pcap(layout), vec![layout.interface(start)?])
+        } else if pcapng::detect(start) {
+            (Kind::PcapNg, pcapng::interfaces(window).map_err(Refusal::Header)?)
         } else {
-            return Err(foreign(bytes));
+            return Err(foreign(start));
         };
         let alien = interfaces.iter().position(|interface| interface.link != LinkType::ETHERNET);
         match alien.and_then(|place| Some((place, interfaces.get(place)?.link))) {
@@ -183,17 +195,17 @@ impl Shape {
     }
 
     /// The record behind `position`; on a fault `position` stands at the faulty bytes.
-    pub(super) fn next<'a>(
+    pub(super) fn next<'w, S: ReadAt>(
         &self,
-        bytes: &'a [u8],
+        window: &'w mut Window<S>,
         position: &mut Position,
-    ) -> Option<Result<Record<'a>, Fault>> {
+    ) -> Option<Result<Record<'w>, Fault>> {
         if position.ended {
             return None;
         }
         let frame = match self.kind {
-            Kind::Pcap(layout) => layout.next(bytes, position),
-            Kind::PcapNg => pcapng::next(bytes, &self.interfaces, position),
+            Kind::Pcap(layout) => layout.next(window, position),
+            Kind::PcapNg => pcapng::next(window, &self.interfaces, position),
         };
         match frame {
             Some(Ok(Frame { time_ns, orig_len, interface, data })) => {
@@ -230,9 +242,8 @@ fn foreign(bytes: &[u8]) -> Refusal {
             return Refusal::Foreign { what, remedy };
         }
     }
-    let mut start = [0; 4];
-    for (to, &from) in start.iter_mut().zip(bytes) {
-        *to = from;
+    match bytes.first_chunk() {
+        Some(&start) => Refusal::NotACapture { start },
+        None => Refusal::TooShort { len: bytes.len() },
     }
-    Refusal::NotACapture { start }
 }

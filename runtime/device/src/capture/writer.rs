@@ -2,11 +2,13 @@
 //!
 //! It promises that what is written is read back equal - bytes, original length, time - by this module and
 //! by other tools, and that a frame may come in any number of pieces without being put together first. A
-//! failed write is an error then and at every later call, since half a record makes the rest unreadable.
-//! It does not sync to the disk, and it does not cut frames above [`TOOL_LIMIT`]: it counts them.
+//! failed write is an error then and at every later call, since half a record makes the rest unreadable;
+//! nothing more is handed to the system then. Until records are, they wait in a buffer, and
+//! [`CaptureWriter::handed_over`] tells how many no longer do. It does not sync to the disk, and it does not cut frames above [`TOOL_LIMIT`]: it counts them.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use super::error::{CaptureError, Refusal};
@@ -31,9 +33,10 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 #[derive(Debug)]
 pub struct CaptureWriter {
     path: PathBuf,
-    out: BufWriter<File>,
+    out: BufWriter<Taken>,
     format: Format,
     records: u64,
+    handed_over: u64,
     clamped_times: u64,
     over_tool_limit: u64,
     failure: Option<(io::ErrorKind, String)>,
@@ -42,21 +45,22 @@ pub struct CaptureWriter {
 }
 
 impl CaptureWriter {
-    /// Creates the file, or empties it if it exists, and puts the headers in the buffer. A pipe or a
-    /// device is written as it is; opening a pipe waits for its reader.
+    /// Creates the file, or empties it if it exists, and puts the headers in the buffer. A character
+    /// device is written as it is.
     ///
     /// # Errors
-    /// [`CaptureError::Refused`] where it cannot be created or this process reads or writes it already;
-    /// its content is untouched then.
+    /// [`CaptureError::Refused`] where it cannot be created, is something else (a pipe would wait for a
+    /// reader), or this process reads or writes it already; its content is untouched then.
     pub fn create(path: impl AsRef<Path>, format: Format) -> Result<Self, CaptureError> {
         let path = path.as_ref();
         let (file, in_use) =
             create_alone(path).map_err(|reason| CaptureError::refused(path, reason))?;
         let mut writer = Self {
             path: path.to_owned(),
-            out: BufWriter::with_capacity(BUFFER_LEN, file),
+            out: BufWriter::with_capacity(BUFFER_LEN, Taken { file, bytes: 0, broken: false }),
             format,
             records: 0,
+            handed_over: 0,
             clamped_times: 0,
             over_tool_limit: 0,
             failure: None,
@@ -74,9 +78,15 @@ impl CaptureWriter {
         &self.path
     }
 
-    /// Records written so far.
+    /// Records written so far, to the buffer at least.
     pub fn records(&self) -> u64 {
         self.records
+    }
+
+    /// Records that the system has taken whole, for sure. After a failed write there may be more in the
+    /// file: of a buffer that it took in part, none is counted.
+    pub fn handed_over(&self) -> u64 {
+        self.handed_over
     }
 
     /// Records whose time classic pcap cannot hold, so that its last moment, in the year 2106, stands in
@@ -108,6 +118,7 @@ impl CaptureWriter {
             let text = format!("a frame of {captured_len} bytes is above {MAX_CAPTURED}");
             return Err(self.error(io::Error::new(io::ErrorKind::InvalidInput, text)));
         }
+        let before = self.out.get_ref().bytes;
         let missing = match self.format {
             Format::Pcap => {
                 let header = self.pcap_record(time_ns, orig_len, captured_len);
@@ -125,6 +136,11 @@ impl CaptureWriter {
                 Ok(missing)
             }),
         }?;
+        if self.out.get_ref().bytes != before {
+            // The buffer went out whole, with all records in front of this one; of this one, some of
+            // it may be in the buffer again.
+            self.handed_over = self.records;
+        }
         self.records += 1;
         self.over_tool_limit += u64::from(captured_len > TOOL_LIMIT);
         if missing > 0 {
@@ -139,7 +155,9 @@ impl CaptureWriter {
     /// # Errors
     /// [`CaptureError::Write`] where the system refuses.
     pub fn flush(&mut self) -> Result<(), CaptureError> {
-        self.attempt(Write::flush)
+        self.attempt(Write::flush)?;
+        self.handed_over = self.records;
+        Ok(())
     }
 
     /// Writes out the rest and closes the file.
@@ -153,7 +171,7 @@ impl CaptureWriter {
     /// Runs `action` unless an earlier one failed, and remembers its failure.
     fn attempt<T>(
         &mut self,
-        action: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>,
+        action: impl FnOnce(&mut BufWriter<Taken>) -> io::Result<T>,
     ) -> Result<T, CaptureError> {
         if let Some((kind, text)) = &self.failure {
             return Err(self.error(io::Error::new(*kind, text.clone())));
@@ -185,8 +203,52 @@ impl CaptureWriter {
     }
 }
 
+/// The file, and how much of it the system has taken. After a failure it takes nothing more, so that a
+/// buffer that is dropped does not try again behind everybody's back.
+#[derive(Debug)]
+struct Taken {
+    file: File,
+    bytes: u64,
+    broken: bool,
+}
+
+impl Write for Taken {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.broken {
+            return Err(io::Error::other("an earlier write failed"));
+        }
+        let written = self.file.write(bytes);
+        match &written {
+            Ok(0) if !bytes.is_empty() => self.broken = true,
+            Ok(written) => self.bytes += *written as u64,
+            Err(error) => self.broken = error.kind() != io::ErrorKind::Interrupted,
+        }
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Whether something of this type is written: a file, or a device that takes bytes one by one.
+fn check_type(kind: FileType) -> Result<(), Refusal> {
+    let what = match kind {
+        _ if kind.is_file() || kind.is_char_device() => return Ok(()),
+        _ if kind.is_dir() => "directory",
+        _ if kind.is_fifo() => "pipe",
+        _ if kind.is_socket() => "socket",
+        _ => "block device",
+    };
+    Err(Refusal::NotWritten { what })
+}
+
 /// Opens for writing without emptying: first it must be sure that nobody here has the file.
 fn create_alone(path: &Path) -> Result<(File, Option<InUse>), Refusal> {
+    // Asked by name first: opening a pipe without a reader would wait for one.
+    if let Ok(metadata) = std::fs::metadata(path) {
+        check_type(metadata.file_type())?;
+    }
     let file = OpenOptions::new()
         .write(true)
         .create(true)
@@ -194,6 +256,7 @@ fn create_alone(path: &Path) -> Result<(File, Option<InUse>), Refusal> {
         .open(path)
         .map_err(Refusal::Create)?;
     let metadata = file.metadata().map_err(Refusal::Create)?;
+    check_type(metadata.file_type())?;
     if !metadata.is_file() {
         return Ok((file, None));
     }

@@ -16,7 +16,7 @@ use corelane_runtime::{Error, Time};
 /// What to generate.
 #[derive(Clone, Debug)]
 pub struct Generate {
-    /// Number of flows, at least 1; each has addresses and ports of its own. Flow n falls to queue n modulo
+    /// Number of flows, at least 1 and at most [`MAX_FLOWS`](Self::MAX_FLOWS); each has addresses and ports of its own. Flow n falls to queue n modulo
     /// the number of queues.
     pub flows: u32,
     /// How long frames are.
@@ -82,21 +82,28 @@ const MAX_IP: u32 = 65_535;
 const ETHERNET: usize = 14;
 
 impl Generate {
-    /// Says what cannot be generated.
+    /// Most flows: each has headers in memory, about 200 bytes, from before the first frame on.
+    pub const MAX_FLOWS: u32 = 1 << 20;
+
+    /// Says what cannot be generated. Memory is needed for flows and one frame of each size only: `count`
+    /// and the length of trains are numbers that are counted to, and may be any.
     pub(super) fn check(&self, port: &str) -> Result<(), Error> {
-        let wrong = |text: &str| Err(Error::user(format!("port {port}"), text));
-        if self.flows == 0 {
-            return wrong("traffic of 0 flows is none; give at least 1 flow");
-        }
-        if self.order == Order::Trains(0) {
-            return wrong("trains of 0 frames never end; give at least 1");
-        }
-        match self.size {
-            FrameSize::Bytes(size) if size > MAX_IP + ETHERNET as u32 + FCS => {
-                wrong("a frame holds at most 65535 bytes of IP; give a size of 65553 or less")
+        let most_bytes = MAX_IP + ETHERNET as u32 + FCS;
+        let wrong = match (self.flows, self.order, self.size) {
+            (0, _, _) => "traffic of 0 flows is none; give `flows` at least 1".to_owned(),
+            (flows, _, _) if flows > Self::MAX_FLOWS => {
+                format!("`flows` is {flows}, but at most {} are kept; give fewer", Self::MAX_FLOWS)
             }
-            FrameSize::Bytes(_) | FrameSize::Imix => Ok(()),
-        }
+            (_, Order::Trains(0), _) => {
+                "`order` has trains of 0 frames, which never end; give at least 1".to_owned()
+            }
+            (_, _, FrameSize::Bytes(size)) if size > most_bytes => format!(
+                "`size` is {size}, but a frame holds at most {MAX_IP} bytes of IP; \
+                 give {most_bytes} or less"
+            ),
+            _ => return Ok(()),
+        };
+        Err(Error::user(format!("port {port}"), wrong))
     }
 
     fn l3_len(&self) -> usize {

@@ -55,7 +55,7 @@ impl PcapConfig {
 #[derive(Debug)]
 pub struct Pcap {
     caps: Arc<PortCaps>,
-    file: Option<Arc<CaptureFile>>,
+    file: Option<CaptureFile>,
     write: Option<PathBuf>,
     repeat: bool,
     queues: usize,
@@ -79,7 +79,7 @@ impl Pcap {
         let file = file.map_err(|error| failure(&name, &error))?;
         Ok(Pcap {
             caps: Arc::new(PortCaps::new(&name, Caps::MULTI_PART, limits)),
-            file: file.map(Arc::new),
+            file,
             write,
             repeat,
             queues,

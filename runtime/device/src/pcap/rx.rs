@@ -13,13 +13,12 @@ use corelane_runtime::Time;
 use corelane_runtime::packet::{Burst, Packet};
 use corelane_runtime::port::{Direction, QueueReport, RxQueue};
 use corelane_runtime::stage::{Progress, StageContext};
-use std::sync::Arc;
 
 /// Records one call may pass over, so that a queue with few of them does not keep its core.
 const LOOK_AT: usize = 4096;
 
 pub(super) struct PcapRx {
-    file: Arc<CaptureFile>,
+    file: CaptureFile,
     share: Share,
     repeat: bool,
     position: Position,
@@ -67,7 +66,7 @@ enum Found {
 }
 
 impl PcapRx {
-    pub(super) fn new(port: &str, file: Arc<CaptureFile>, repeat: bool, share: Share) -> PcapRx {
+    pub(super) fn new(port: &str, file: CaptureFile, repeat: bool, share: Share) -> PcapRx {
         PcapRx {
             file,
             share,

@@ -199,7 +199,7 @@ fn a_position_starts_again_where_it_was_taken() {
     let packets: Vec<_> = (1..=5).map(packet).collect();
     for (format, name) in FORMATS {
         let path = write(&dir, name, format, &packets, 60);
-        let file = CaptureFile::open(&path).unwrap();
+        let mut file = CaptureFile::open(&path).unwrap();
         let mut position = Position::default();
         // Three rounds, as a looping reader goes; each counts from 1 again.
         for _ in 0..3 {
@@ -214,11 +214,17 @@ fn a_position_starts_again_where_it_was_taken() {
             position = Position::default();
         }
         let mut first = file.records();
-        first.next();
-        first.next();
-        let rest: Vec<_> =
-            file.records_from(first.position()).map(|record| record.unwrap().number).collect();
-        assert_eq!(rest, [3, 4, 5]);
+        first.next_record();
+        first.next_record();
+        let position = first.position();
+        // A second reader goes on where the first one stands.
+        let mut second = file.clone();
+        let mut rest = second.records_from(position);
+        for number in 3..=5 {
+            assert_eq!(rest.next_record().unwrap().unwrap().number, number);
+            assert!(file.next_at(&mut Position::default()).unwrap().is_ok());
+        }
+        assert!(rest.next_record().is_none());
     }
 }
 

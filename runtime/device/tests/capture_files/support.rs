@@ -24,9 +24,10 @@ pub(crate) struct Seen {
 
 /// All records by the reader under test, and the error behind them.
 pub(crate) fn ours(path: &Path) -> Result<(Vec<Seen>, Option<CaptureError>), CaptureError> {
-    let file = CaptureFile::open(path)?;
+    let mut file = CaptureFile::open(path)?;
     let mut seen = Vec::new();
-    for record in file.records() {
+    let mut records = file.records();
+    while let Some(record) = records.next_record() {
         match record {
             Ok(record) => seen.push(Seen {
                 time_ns: record.time_ns.into(),

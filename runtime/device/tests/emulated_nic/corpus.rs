@@ -29,11 +29,13 @@ fn corpus(test: &str) -> Option<Vec<(PathBuf, Value)>> {
 }
 
 fn frames_of(path: &Path) -> Vec<Frame> {
-    let file = CaptureFile::open(path).unwrap();
-    let records = file.records().map(Result::unwrap);
-    let frames =
-        records.map(|record| Frame::cut(record.time_ns, record.data.to_vec(), record.orig_len));
-    frames.collect()
+    let mut file = CaptureFile::open(path).unwrap();
+    let (mut records, mut frames) = (file.records(), Vec::new());
+    while let Some(record) = records.next_record() {
+        let record = record.unwrap();
+        frames.push(Frame::cut(record.time_ns, record.data.to_vec(), record.orig_len));
+    }
+    frames
 }
 
 #[test]

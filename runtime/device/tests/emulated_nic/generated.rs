@@ -150,15 +150,36 @@ fn without_a_count_it_goes_on_and_times_are_those_of_the_run() {
 
 #[test]
 fn what_cannot_be_generated_is_refused() {
+    let plain = Generate::default();
+    let many = Generate::MAX_FLOWS + 1;
     let wrong = [
-        Generate { flows: 0, ..Generate::default() },
-        Generate { order: Order::Trains(0), ..Generate::default() },
-        Generate { size: FrameSize::Bytes(70_000), ..Generate::default() },
+        (Generate { flows: 0, ..plain.clone() }, "give `flows` at least 1"),
+        (Generate { flows: many, ..plain.clone() }, "`flows` is 1048577, but at most 1048576"),
+        (Generate { flows: u32::MAX, ..plain.clone() }, "`flows` is 4294967295, but at most"),
+        (Generate { order: Order::Trains(0), ..plain.clone() }, "`order` has trains of 0"),
+        (Generate { size: FrameSize::Bytes(65_554), ..plain.clone() }, "give 65553 or less"),
+        (Generate { size: FrameSize::Bytes(u32::MAX), ..plain }, "`size` is 4294967295, but"),
     ];
-    for generate in wrong {
+    for (generate, words) in wrong {
         let rx = Traffic::Generate(generate);
         let error =
             Emulated::open(EmulatedConfig { rx, ..EmulatedConfig::new("made") }).unwrap_err();
         assert!(error.user && error.what.contains("made"), "{error}");
+        assert!(error.message.contains(words), "{error}");
     }
+}
+
+#[test]
+fn the_largest_numbers_allowed_are_made() {
+    let plan = Generate {
+        flows: Generate::MAX_FLOWS,
+        size: FrameSize::Bytes(65_553),
+        order: Order::Trains(u32::MAX),
+        count: Some(3),
+        ..Generate::default()
+    };
+    assert!(made(plan, Caps::empty()).0.iter().all(|frame| frame.len() == 65_549));
+    let endless = Generate { count: Some(u64::MAX), ..Generate::default() };
+    let config = EmulatedConfig { rx: Traffic::Generate(endless), ..EmulatedConfig::new("made") };
+    assert!(Emulated::open(config).is_ok());
 }

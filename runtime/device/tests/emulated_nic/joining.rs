@@ -12,9 +12,13 @@ use std::path::PathBuf;
 /// A capture that is committed with the examples, recorded from a kernel.
 pub(crate) fn example(name: &str) -> Vec<Frame> {
     let captures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/captures");
-    let file = CaptureFile::open(captures.join(name)).unwrap();
-    let records = file.records().map(Result::unwrap);
-    records.map(|record| Frame::new(record.time_ns, record.data.to_vec())).collect()
+    let mut file = CaptureFile::open(captures.join(name)).unwrap();
+    let (mut records, mut frames) = (file.records(), Vec::new());
+    while let Some(record) = records.next_record() {
+        let record = record.unwrap();
+        frames.push(Frame::new(record.time_ns, record.data.to_vec()));
+    }
+    frames
 }
 
 fn frames_of(recipes: &[Recipe]) -> Vec<Frame> {

@@ -106,9 +106,8 @@ fn a_full_disk_is_one_error_and_counted_losses() {
     tx.finish();
     let report = tx.report();
     assert_eq!(report.error, Some(error));
-    let lost = report.packets - report.wire_packets;
-    assert_eq!((report.packets, report.drops), (sent, vec![("write_error", lost)]));
-    assert!(lost > 0);
+    assert_eq!((report.packets, report.wire_packets), (sent, 0), "not a byte reached the disk");
+    assert_eq!(report.drops, [("write_error", sent)]);
     assert_eq!(bench.tally.transmitted.packets, sent, "for the pipeline they have left");
     assert_eq!(bench.buffers.outstanding(), [0; 3]);
 }
@@ -125,5 +124,18 @@ fn a_failure_at_the_very_end_is_not_silent() {
     bench.transmit(&mut *tx, &mut burst);
     assert_eq!(tx.report().error, None);
     tx.finish();
-    assert!(tx.report().error.is_some_and(|error| !error.user));
+    let report = tx.report();
+    assert!(report.error.is_some_and(|error| !error.user));
+    assert_eq!((report.packets, report.wire_packets), (1, 0));
+    assert_eq!(report.drops, [("write_error", 1)]);
+}
+
+#[test]
+fn a_pipe_is_the_users_mistake_and_not_waited_for() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe.pcap");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut port = Pcap::open(PcapConfig::new("out").writing(&pipe)).unwrap();
+    let error = port.open_tx().map(|_| ()).unwrap_err();
+    assert!(error.user && error.message.contains("is a pipe"), "{error}");
 }

@@ -55,7 +55,7 @@ const KEYS: &[KeyInfo] = &[
     },
     KeyInfo {
         name: "max_held",
-        kind: "number of packets, at least max_segments",
+        kind: "number of packets from max_segments to 1000000",
         default: Some("1024, or max_segments if that is more"),
         doc: "most received packets held over all merges, with `hold`",
     },
@@ -67,6 +67,8 @@ const KEYS: &[KeyInfo] = &[
     },
 ];
 
+/// Most packets that may be held: each keeps a buffer.
+const HELD_MAX: u32 = 1_000_000;
 /// Bytes of the largest superpacket corelane handles.
 const SIZE_MAX: u64 = 512 << 10;
 /// Segments are assumed to be at least so long; shorter ones make smaller superpackets.
@@ -145,9 +147,9 @@ impl GroConfig {
         check(segments >= 2, "max_segments", format!("{segments} is less than 2"));
         let held = self.held();
         check(
-            held >= u32::from(segments),
+            (u32::from(segments)..=HELD_MAX).contains(&held),
             "max_held",
-            format!("{held} is less than max_segments, {segments}"),
+            format!("{held} is not between max_segments, {segments}, and {HELD_MAX}"),
         );
         let hold = self.hold.is_none_or(|hold| hold.0 > 0);
         check(hold, "hold", "a hold of 0 is written by leaving the key out".to_owned());
