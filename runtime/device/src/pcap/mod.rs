@@ -121,7 +121,7 @@ impl Port for Pcap {
         if self.tx_open.open(1).is_none() {
             return Err(self.wrong(
                 "is written by one queue, since packets of several would mix by chance; \
-                 let the chains meet before one `Tx`",
+                 give each `Tx` a port with a file of its own",
             ));
         }
         let writer = Format::from_path(path).and_then(|format| CaptureWriter::create(path, format));
