@@ -28,7 +28,6 @@ pub struct Harness {
     tally: Tally,
     input: Box<Burst>,
     /// What the stage sends lands here, output by output.
-    #[allow(clippy::vec_box)] // the shape in which an actor has its bursts
     nodes: Vec<Burst>,
     targets: Vec<Target>,
     sent: Vec<Units>,
