@@ -1,14 +1,10 @@
 //! A warmed-up pipeline allocates nothing: probes in both actors read their thread's count of allocations.
 
+use crate::own::{self, Own};
 use crate::support::Lane;
 use corelane_device::emulated::Frame;
-use corelane_runtime::Error;
 use corelane_runtime::packet::Burst;
-use corelane_runtime::stage::spec::{Role, Traits};
-use corelane_runtime::stage::{
-    Args, BuildContext, Built, ConfigError, Outputs, Stage, StageConfig, StageContext, StageInfo,
-    StageSpec,
-};
+use corelane_runtime::stage::{Built, Outputs, Progress, Stage, StageContext, StageInfo};
 use corelane_runtime::testing::allocations;
 use std::sync::{Arc, Mutex};
 
@@ -25,36 +21,11 @@ struct Probe {
     at_start: u64,
 }
 
-#[derive(Clone)]
-struct ProbeSpec(Counts);
+static PROBE: StageInfo = own::info("Probe", &[]);
 
-static PROBE: StageInfo = StageInfo {
-    name: "Probe",
-    summary: "Counts allocations.",
-    role: Role::Middle,
-    subject: None,
-    keys: &[],
-    drop_reasons: &[],
-    counters: &[],
-};
-
-impl StageSpec for ProbeSpec {
-    fn info(&self) -> &'static StageInfo {
-        &PROBE
-    }
-    fn configure(&self, _: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
-        Ok(Box::new(self.clone()))
-    }
-}
-
-impl StageConfig for ProbeSpec {
-    fn traits(&self) -> Traits {
-        Traits::default()
-    }
-    fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
-        let probe = Probe { counts: Arc::clone(&self.0), seen: 0, at_start: 0 };
-        Ok(Built::Stage(Box::new(probe), None))
-    }
+fn probe(counts: &Counts) -> Built {
+    let probe = Probe { counts: Arc::clone(counts), seen: 0, at_start: 0 };
+    Built::Stage(Box::new(probe), None)
 }
 
 impl Stage for Probe {
@@ -68,14 +39,10 @@ impl Stage for Probe {
         }
     }
 
-    fn drain(
-        &mut self,
-        _: &mut Outputs<'_>,
-        _: &mut StageContext<'_>,
-    ) -> corelane_runtime::stage::Progress {
+    fn drain(&mut self, _: &mut Outputs<'_>, _: &mut StageContext<'_>) -> Progress {
         let made = allocations() - self.at_start;
         self.counts.lock().expect("not poisoned").push((self.seen, made));
-        corelane_runtime::stage::Progress::Done
+        Progress::Done
     }
 }
 
@@ -85,10 +52,12 @@ fn nothing_is_allocated_once_warm() {
     let once = crate::sums::recorded();
     // The same traffic again and again: flows resume, so that every path is warm.
     let frames: Vec<Frame> = (0..24).flat_map(|_| once.clone()).collect();
+    let told = Arc::clone(&counts);
+    let probes = Own { info: &PROBE, make: move || probe(&told) };
     let stages = "ChecksumValidate, Gro, Probe, Ring(name: \"cut\"), Gso, ChecksumFill, Probe";
     let lane = Lane {
         stages: stages.to_owned(),
-        registry: corelane::standard().with(ProbeSpec(Arc::clone(&counts))),
+        registry: corelane::standard().with(probes),
         tx: corelane_runtime::offload::Caps::MULTI_PART,
         ..Lane::new(frames)
     };

@@ -7,6 +7,7 @@ mod backpressure;
 mod corpus;
 mod equivalence;
 mod meta;
+mod own;
 mod simulation;
 mod sums;
 mod support;

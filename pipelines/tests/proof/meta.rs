@@ -1,16 +1,12 @@
 //! Meta stays true: between any two stages the layers a packet carries are those that its bytes have.
 
+use crate::own::{self, Own};
 use crate::stream::stream;
 use crate::support::{Lane, received};
 use corelane::SimConfig;
-use corelane_runtime::Error;
 use corelane_runtime::offload::Caps;
 use corelane_runtime::packet::{Buffers, Burst, HomeConfig, MetaFlags, Packet};
-use corelane_runtime::stage::spec::{Role, Traits};
-use corelane_runtime::stage::{
-    Args, BuildContext, Built, ConfigError, Outputs, Stage, StageConfig, StageContext, StageInfo,
-    StageSpec,
-};
+use corelane_runtime::stage::{Built, CounterId, Outputs, Stage, StageContext, StageInfo};
 use corelane_stages::rx::describe;
 use proptest::prelude::*;
 
@@ -18,8 +14,6 @@ use proptest::prelude::*;
 struct Compare {
     home: Buffers,
 }
-
-struct CompareSpec;
 
 impl Compare {
     fn new() -> Compare {
@@ -29,39 +23,13 @@ impl Compare {
     }
 }
 
-static COMPARE: StageInfo = StageInfo {
-    name: "Compare",
-    summary: "Compares meta with the bytes.",
-    role: Role::Middle,
-    subject: None,
-    keys: &[],
-    drop_reasons: &[],
-    counters: &["compared"],
-};
-
-impl StageSpec for CompareSpec {
-    fn info(&self) -> &'static StageInfo {
-        &COMPARE
-    }
-    fn configure(&self, _: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
-        Ok(Box::new(CompareSpec))
-    }
-}
-
-impl StageConfig for CompareSpec {
-    fn traits(&self) -> Traits {
-        Traits::default()
-    }
-    fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
-        Ok(Built::restartable(Compare::new))
-    }
-}
+static COMPARE: StageInfo = own::info("Compare", &["compared"]);
 
 impl Stage for Compare {
     fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, ctx: &mut StageContext<'_>) {
         for packet in burst.drain() {
             compare(&packet, &mut self.home);
-            ctx.count(corelane_runtime::stage::CounterId(0), 1);
+            ctx.count(CounterId(0), 1);
             out.next(packet);
         }
     }
@@ -98,9 +66,11 @@ proptest! {
                       ChecksumFill, Compare";
         let caps = if hardware { Caps::all() } else { Caps::MULTI_PART };
         let frames = received(stream.frames());
+        let make = || Built::restartable(Compare::new);
+        let compare = Own { info: &COMPARE, make };
         let lane = Lane {
             stages: stages.to_owned(),
-            registry: corelane::standard().with(CompareSpec),
+            registry: corelane::standard().with(compare),
             rx: caps,
             tx: caps,
             ..Lane::new(frames)

@@ -1,17 +1,13 @@
 //! The main job in the simulator over many seeds, with tiny rings, withheld buffers, stalls and a stage that
 //! panics: always balanced, order kept, never stuck, and repeatable.
 
+use crate::own::{self, Own};
 use crate::sums::recorded;
 use crate::support::{Lane, Ran, STAGES};
 use corelane::SimConfig;
 use corelane_device::emulated::{Faults, Frame, Stall};
-use corelane_runtime::Error;
 use corelane_runtime::packet::Burst;
-use corelane_runtime::stage::spec::{Role, Traits};
-use corelane_runtime::stage::{
-    Args, BuildContext, Built, ConfigError, Outputs, Stage, StageConfig, StageContext, StageInfo,
-    StageSpec,
-};
+use corelane_runtime::stage::{Built, Outputs, Stage, StageContext, StageInfo};
 use std::collections::{BTreeMap, HashSet};
 
 /// Passes packets on and panics in the middle of the burst that holds packet number `at`, once.
@@ -20,36 +16,13 @@ struct PanicOnce {
     seen: u64,
 }
 
-struct PanicSpec(u64);
+static PANIC: StageInfo = own::info("PanicOnce", &[]);
 
-static PANIC: StageInfo = StageInfo {
-    name: "PanicOnce",
-    summary: "Panics once.",
-    role: Role::Middle,
-    subject: None,
-    keys: &[],
-    drop_reasons: &[],
-    counters: &[],
-};
-
-impl StageSpec for PanicSpec {
-    fn info(&self) -> &'static StageInfo {
-        &PANIC
-    }
-    fn configure(&self, _: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
-        Ok(Box::new(PanicSpec(self.0)))
-    }
-}
-
-impl StageConfig for PanicSpec {
-    fn traits(&self) -> Traits {
-        Traits::default()
-    }
-    fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
-        let first = PanicOnce { at: self.0, seen: 0 };
-        let again = || Box::new(PanicOnce { at: u64::MAX, seen: 0 }) as Box<dyn Stage>;
-        Ok(Built::Stage(Box::new(first), Some(Box::new(again))))
-    }
+/// Panics at packet number `at` and never again once it was rebuilt.
+fn panic_once(at: u64) -> Built {
+    let first = PanicOnce { at, seen: 0 };
+    let again = || Box::new(PanicOnce { at: u64::MAX, seen: 0 }) as Box<dyn Stage>;
+    Built::Stage(Box::new(first), Some(Box::new(again)))
 }
 
 impl Stage for PanicOnce {
@@ -82,6 +55,8 @@ fn seeds(default: u64) -> u64 {
 fn lane(seed: u64, frames: &[Frame]) -> Lane {
     hush();
     let stages = STAGES.replace("GRO, Ring", "PanicOnce, GRO, Ring");
+    let at = 1 + seed * 13 % 700;
+    let panics = Own { info: &PANIC, make: move || panic_once(at) };
     let stall = Stall::Seeded { seed, period: 40_000, longest: 30_000 };
     Lane {
         stages,
@@ -96,7 +71,7 @@ fn lane(seed: u64, frames: &[Frame]) -> Lane {
             packets_per_call: Some(1 + seed as usize % 40),
             ..Faults::default()
         },
-        registry: corelane::standard().with(PanicSpec(1 + seed * 13 % 700)),
+        registry: corelane::standard().with(panics),
         ..Lane::new(frames.to_vec())
     }
 }

@@ -1,49 +1,19 @@
 //! A payload byte is summed at most once: the counters say so, and payload changed behind the API's back
 //! proves that nobody looks at it again.
 
+use crate::own::{self, Own};
 use crate::support::Lane;
 use corelane_device::capture::CaptureFile;
 use corelane_device::emulated::Frame;
-use corelane_runtime::Error;
 use corelane_runtime::offload::Caps;
 use corelane_runtime::packet::Burst;
-use corelane_runtime::stage::spec::{Role, Traits};
-use corelane_runtime::stage::{
-    Args, BuildContext, Built, ConfigError, Outputs, Stage, StageConfig, StageContext, StageInfo,
-    StageSpec,
-};
+use corelane_runtime::stage::{Built, Outputs, Stage, StageContext, StageInfo};
 use std::path::Path;
 
 /// Flips the last payload byte of every TCP packet and tells nobody.
 struct Poke;
 
-static POKE: StageInfo = StageInfo {
-    name: "Poke",
-    summary: "Flips the last payload byte behind the API's back.",
-    role: Role::Middle,
-    subject: None,
-    keys: &[],
-    drop_reasons: &[],
-    counters: &[],
-};
-
-impl StageSpec for Poke {
-    fn info(&self) -> &'static StageInfo {
-        &POKE
-    }
-    fn configure(&self, _: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
-        Ok(Box::new(Poke))
-    }
-}
-
-impl StageConfig for Poke {
-    fn traits(&self) -> Traits {
-        Traits::default()
-    }
-    fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
-        Ok(Built::restartable(|| Poke))
-    }
-}
+static POKE: StageInfo = own::info("Poke", &[]);
 
 impl Stage for Poke {
     fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, _: &mut StageContext<'_>) {
@@ -107,7 +77,8 @@ fn later_checksums_are_those_of_the_payload_as_received() {
     let frames = recorded();
     for rx in [Caps::empty(), Caps::RX_IP | Caps::RX_TCP | Caps::RX_UDP] {
         let stages = "ChecksumValidate, Poke, Gro, Ring(name: \"cut\"), Gso, ChecksumFill";
-        let registry = corelane::standard().with(Poke);
+        let poke = Own { info: &POKE, make: || Built::restartable(|| Poke) };
+        let registry = corelane::standard().with(poke);
         let lane = Lane { stages: stages.to_owned(), rx, registry, ..Lane::new(frames.clone()) };
         let ran = lane.run();
         ran.assert_clean("poked");
