@@ -9,13 +9,16 @@ cd "$root" || exit 1
 target=$(realpath -m "${CARGO_TARGET_DIR:-$root/target}")
 mkdir -p "$target"
 
-# Commands that some checks need and the package that has each, as `command:package`. Nothing else is
-# ever installed. Rust itself is not in the list: without it there is nothing to do.
-readonly tools=(tshark:tshark)
+# Commands that some checks need and the package that has each, as `command:package`, and libraries as
+# pkg-config knows them, as `library:package`. Nothing else is ever installed. Rust itself is not in the list:
+# without it there is nothing to do.
+readonly tools=(tshark:tshark pkg-config:pkg-config)
+readonly libraries=(hwloc:libhwloc-dev libudev:libudev-dev)
 
 say() { printf '==> %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
+have_library() { have pkg-config && pkg-config --exists "$1"; }
 
 require_rust() {
     have cargo || die "cargo is not installed; corelane needs Rust, see rust-toolchain.toml for the version"
@@ -29,12 +32,15 @@ skip() {
 
 apt() { DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -q -y -o Dpkg::Use-Pty=0 "$@" </dev/null; }
 
-# Installs what is missing of `tools` where that is possible. Never fails: what needs a tool that is
+# Installs what is missing of `tools` and `libraries` where that is possible. Never fails: what needs a tool that is
 # not there is skipped by name, and `.ci/run` says whether a skip may stand.
 install_tools() {
-    local tool missing=() log
+    local tool library missing=() log
     for tool in "${tools[@]}"; do
         have "${tool%%:*}" || missing+=("${tool#*:}")
+    done
+    for library in "${libraries[@]}"; do
+        have_library "${library%%:*}" || missing+=("${library#*:}")
     done
     [ ${#missing[@]} -gt 0 ] || return 0
     if ! have apt-get || [ "$(id -u)" != 0 ]; then

@@ -1,7 +1,8 @@
 //! What the programs in this folder share: reading captures, naming flows, judging a run.
 //!
 //! Promises to use no code of corelane's, so that what it says about a run is a second opinion. Does
-//! not process packets; `demo.ron` beside this crate does that, through the `corelane` command.
+//! not process packets; `demo.ron` beside this crate does that, through the `corelane` command, and so do the
+//! programs `scramble` and `count_stage`, which are that command with a stage of their own.
 //!
 //! - [`captures`]: frames as a capture file holds them
 //! - [`flow`]: which flow a frame belongs to

@@ -1,6 +1,5 @@
 //! What the tests of this crate share: a stage with two outputs, and short ways to a plan.
 
-use crate::error::Problems;
 use crate::place::Plan;
 use crate::{Failure, Machine, Pipeline, Registry};
 use corelane_runtime::Error;
@@ -122,13 +121,13 @@ impl Stage for Panicking {
 
 /// The standard stages, [`Fork`] and [`Panics`].
 pub(crate) fn registry() -> Registry {
-    corelane_stages::standard().with(Fork).with(Panics)
+    corelane_stages::standard().with_spec(Fork).with_spec(Panics)
 }
 
 /// A machine of `cpus` CPUs, two to a core: 0 and 1 are siblings.
 pub(crate) fn machine(cpus: usize) -> Machine {
-    let cpu = |id| Cpu { id, core: (0, id / 2), node: None };
-    Machine { cpus: (0..cpus).map(cpu).collect() }
+    let cpu = |id| Cpu { core: (0, id / 2), ..Cpu::alone(id) };
+    Machine::of((0..cpus).map(cpu).collect(), "test")
 }
 
 /// The plan of a description on a machine of four CPUs.
@@ -143,16 +142,4 @@ pub(crate) fn with_chains(chains: &str) -> String {
          \"in\": Emulated(traffic: (flows: 3, size: 300, protocol: TcpBulk, count: 1000)),\n\
          \"out\": Emulated(),\n}}, chains: {{\n{chains}\n}})"
     )
-}
-
-/// The problems of a description.
-pub(crate) fn problems(text: &str) -> Problems {
-    match Pipeline::parse(text)
-        .map_err(Failure::from)
-        .and_then(|pipeline| pipeline.plan(&registry(), &machine(4)))
-    {
-        Ok(plan) => plan.warnings().clone(),
-        Err(Failure::Description(problems)) => problems,
-        Err(Failure::Error(error)) => panic!("{error}"),
-    }
 }

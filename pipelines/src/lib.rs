@@ -4,9 +4,10 @@
 //!
 //! 1. `text` finds names, arguments and places in RON; `load` makes a description of it.
 //! 2. `check` knows stages and ports, and that the chains hang together; it reports every [`Problem`].
-//! 3. `place` cuts chains into actors and puts them on CPUs: a [`Plan`].
-//! 4. `launch` opens ports, builds stages and starts threads: a [`Handle`].
-//! 5. [`report`] reads the books when all is done.
+//! 3. `negotiate` decides what hardware does and what software does, with a reason for each.
+//! 4. `place` cuts chains into actors and puts them on CPUs: a [`Plan`].
+//! 5. `launch` opens ports, builds stages and starts threads: a [`Handle`].
+//! 6. [`report`] reads the books when all is done.
 //!
 //! ```no_run
 //! use corelane::{Machine, Pipeline};
@@ -24,32 +25,68 @@
 //! they lead to.
 #![forbid(unsafe_code)]
 
+pub mod catalogue;
 mod check;
+pub mod doctor;
 mod error;
+mod expect;
+pub mod explain;
 #[cfg(test)]
 mod fixture;
 mod launch;
 mod load;
+mod negotiate;
 mod place;
 mod ports;
+pub mod prelude;
+pub mod presets;
 pub mod report;
 mod shown;
 mod spec;
+mod summary;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod text;
 
 pub use corelane_runtime::Error;
 pub use corelane_runtime::exec::sim::{SimConfig, SimOutcome};
-pub use corelane_runtime::stage::Registry;
+pub use corelane_runtime::stage::{Registry, StageSpec};
 pub use corelane_runtime::topology::Machine;
 pub use corelane_stages::standard;
 pub use error::{Failure, Place, Problem, Problems, Severity};
-pub use launch::{Handle, Verdict};
-pub use place::Plan;
+pub use expect::{Expectation, Judgement};
+pub use launch::{Handle, Order};
+pub use negotiate::{Asked, Contract, Verdict, Way, Where};
+pub use place::{PlacedActor, PlacedRing, Placement, Plan};
 pub use report::Report;
 pub use shown::visible;
 pub use spec::Cores;
+pub use summary::{Size, stage_kind};
+
+/// The examples of the guide to stages, so that they are tried.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/stages.md")]
+mod guide {}
 
 use load::Loaded;
+
+/// What is said beside a description and goes before it.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// Values of parameters, by name.
+    pub sets: Vec<(String, String)>,
+    /// Ports in the place of others, by name: RON such as `Emulated(caps: All)`. Common keys are kept.
+    pub ports: Vec<(String, String)>,
+    /// What ports are taken to be able to do, by name: the name of a record, or a file that holds one.
+    pub caps: Vec<(String, String)>,
+}
+
+impl Overrides {
+    /// Values of parameters alone.
+    pub fn sets(sets: impl IntoIterator<Item = (String, String)>) -> Overrides {
+        Overrides { sets: sets.into_iter().collect(), ..Overrides::default() }
+    }
+}
 
 /// A description that has been read.
 pub struct Pipeline {
@@ -63,15 +100,15 @@ impl Pipeline {
     /// Where the text is no description at all. Other mistakes are kept and shown together with those that
     /// [`Pipeline::plan`] finds.
     pub fn parse(text: &str) -> Result<Pipeline, Problems> {
-        Pipeline::load("description", text, &[])
+        Pipeline::load("description", text, &Overrides::default())
     }
 
-    /// Reads a description that stands in `file`, with values for its parameters.
+    /// Reads a description that stands in `file`, with what is said beside it.
     ///
     /// # Errors
     /// As for [`Pipeline::parse`].
-    pub fn load(file: &str, text: &str, sets: &[(String, String)]) -> Result<Pipeline, Problems> {
-        let loaded = load::load(file, text, sets);
+    pub fn load(file: &str, text: &str, overrides: &Overrides) -> Result<Pipeline, Problems> {
+        let loaded = load::load(file, text, overrides);
         match loaded.description {
             Some(_) => Ok(Pipeline { loaded }),
             None => Err(loaded.problems.finish()),
@@ -98,9 +135,10 @@ impl Pipeline {
     /// # Errors
     /// All problems of the description, or why it cannot be placed.
     pub fn plan(self, registry: &Registry, machine: &Machine) -> Result<Plan, Failure> {
-        let (checked, problems) = check::check(self.loaded, registry);
+        let (checked, mut problems) = check::check(self.loaded, registry);
         let Some(checked) = checked else { return Err(problems.finish().into()) };
-        let mut plan = place::place(checked, registry, machine, problems.source())?;
+        let negotiated = negotiate::negotiate(checked, registry, &mut problems)?;
+        let mut plan = place::place(negotiated, machine, problems.source())?;
         plan.warnings = problems.finish();
         Ok(plan)
     }

@@ -6,7 +6,9 @@
 
 use crate::text::tree::{Call, Field, Node};
 use crate::text::{Mapped, Span};
+use corelane_device::caps::Record;
 use corelane_runtime::actor::OnPanic;
+use corelane_runtime::offload::Offload;
 
 /// A whole description.
 #[derive(Clone, Debug)]
@@ -18,14 +20,27 @@ pub(crate) struct Description {
     pub(crate) ports: Vec<PortEntry>,
     /// In the order of the file.
     pub(crate) chains: Vec<ChainEntry>,
+    /// Lists of stages that chains use, in the order of the file.
+    pub(crate) parts: Vec<PartEntry>,
     pub(crate) cores: Cores,
-    pub(crate) cores_span: Option<Span>,
+    /// The actors that `cores` pins, where the file names them.
+    pub(crate) pinned: Vec<Word>,
     /// Key for hashes of flow tables; random where it is not given.
     pub(crate) hash_seed: Option<u64>,
     pub(crate) pools: Pools,
-    pub(crate) pools_span: Option<Span>,
-    /// Whether an entry could not be read, so that what seems unused may be used there.
-    pub(crate) incomplete: bool,
+    /// Whether some text could not be read, so that what is named in it is not known.
+    pub(crate) unread: bool,
+    /// What else is not known.
+    pub(crate) unknown: Unknown,
+}
+
+/// What a description does not say, for something that is told already.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unknown {
+    /// Names of ports of which nothing else could be read.
+    pub(crate) ports: Vec<String>,
+    /// Whether there may be chains that could not be read.
+    pub(crate) chains: bool,
 }
 
 /// A word and where it stands.
@@ -40,26 +55,62 @@ pub(crate) struct Word {
 pub(crate) struct PortEntry {
     pub(crate) name: Word,
     pub(crate) entry: Entry,
+    pub(crate) common: Common,
+    /// Where the common keys stand.
+    pub(crate) common_fields: Vec<Field>,
+}
+
+/// What all kinds of ports can be told.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Common {
+    /// Queues per direction; `None`: as many as the plan wants and the port has.
+    pub(crate) queues: Option<u16>,
+    /// Largest IP packet, bytes.
     pub(crate) mtu: Option<u32>,
+    /// Its link-layer address.
+    pub(crate) mac: Option<[u8; 6]>,
+    /// Whether packets are dropped, counted, where it takes no more, instead of waiting.
+    pub(crate) drop_when_full: bool,
+    /// What it can do, as written: `None`, `All`, a list of names, a name or a file.
+    pub(crate) caps: Option<Word>,
+    /// What `caps` turned out to be, once it is looked up.
+    pub(crate) record: Option<Record>,
+    /// Whether what it claims is tried before the run.
+    pub(crate) verify: bool,
 }
 
 /// A chain of stages.
 #[derive(Clone, Debug)]
 pub(crate) struct ChainEntry {
     pub(crate) name: Word,
-    /// Without those that could not be read.
+    /// With those of parts in their places, without those that could not be read.
     pub(crate) stages: Vec<StageEntry>,
     /// Whether all of them could be read.
     pub(crate) whole: bool,
+    /// Whether there is something in it of which nobody can say what it names.
+    pub(crate) unknown: bool,
     pub(crate) span: Span,
+}
+
+/// Stages that chains use by name.
+#[derive(Clone, Debug)]
+pub(crate) struct PartEntry {
+    pub(crate) name: Word,
+    /// Without those of other parts that it uses.
+    pub(crate) stages: Vec<StageEntry>,
+    /// Whether a chain uses it, if only through another part.
+    pub(crate) used: bool,
 }
 
 /// A stage.
 #[derive(Clone, Debug)]
 pub(crate) struct StageEntry {
     pub(crate) entry: Entry,
+    /// The `Use(..)` in the chain that put it there, if one did.
+    pub(crate) used: Option<Span>,
     pub(crate) name: Option<String>,
     pub(crate) on_panic: OnPanic,
+    pub(crate) offload: Offload,
 }
 
 /// `Name`, `Name(value)` or `Name(key: value, ..)`.
@@ -77,8 +128,10 @@ pub(crate) struct Entry {
 /// Why arguments cannot be written with keys only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Misuse {
-    /// A value without a key beside another argument.
+    /// A value without a key beside arguments with keys.
     Mixed(Span),
+    /// A second value without a key.
+    Several(Span),
     /// A value without a key where no key is the subject.
     NoSubject(Span),
 }
@@ -101,30 +154,67 @@ impl Entry {
         (Entry { kind, span, values: call.values.clone(), fields, had_common }, taken)
     }
 
+    /// The values of its arguments.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.values.iter().chain(self.fields.iter().map(|field| &field.value))
+    }
+
     /// Whether everything in it could be read.
     pub(crate) fn is_whole(&self) -> bool {
-        let values = self.values.iter().chain(self.fields.iter().map(|field| &field.value));
-        values.into_iter().all(Node::is_whole)
+        self.nodes().all(Node::is_whole)
+    }
+
+    /// The same without the arguments of these keys, and without those that have no value; the keys of those.
+    pub(crate) fn without(
+        &self,
+        text: &Mapped,
+        subject: Option<&str>,
+        keys: &[String],
+    ) -> (Entry, Vec<String>) {
+        let key = |span: Span| text.text().get(span.range()).unwrap_or_default().to_owned();
+        let mut left_out = keys.to_vec();
+        let mut entry = self.clone();
+        entry.fields.retain(|field| {
+            let (key, whole) = (key(field.key), field.value.is_whole());
+            if !whole {
+                left_out.push(key.clone());
+            }
+            whole && !keys.contains(&key)
+        });
+        let is_left_out = subject.is_some_and(|subject| keys.iter().any(|key| key == subject));
+        if is_left_out || !entry.values.iter().all(Node::is_whole) {
+            entry.values.clear();
+            left_out.extend(subject.map(str::to_owned));
+        }
+        (entry, left_out)
+    }
+
+    /// What is wrong with its values without keys, where `subject` is the key that a lone one gets.
+    pub(crate) fn misuse(&self, subject: Option<&str>) -> Option<Misuse> {
+        let alone = self.fields.is_empty() && !self.had_common;
+        match (self.values.as_slice(), subject) {
+            ([], _) => None,
+            ([value, ..], None) => Some(Misuse::NoSubject(value.span)),
+            ([_, second, ..], Some(_)) => Some(Misuse::Several(second.span)),
+            ([value], Some(_)) => (!alone).then_some(Misuse::Mixed(value.span)),
+        }
     }
 
     /// Its arguments as `(key: value, ..)`; a value without a key gets `subject`.
     pub(crate) fn arguments(&self, text: &Mapped, subject: Option<&str>) -> Result<Mapped, Misuse> {
+        if let Some(misuse) = self.misuse(subject) {
+            return Err(misuse);
+        }
         let mut out = Mapped::default();
         let text = text.text();
         out.insert("(", self.span);
-        match (self.values.as_slice(), self.fields.is_empty() && !self.had_common) {
-            ([], _) => {
-                for field in &self.fields {
-                    out.copy(text, field.key.to(field.value.span));
-                    out.insert(", ", field.value.span);
-                }
-            }
-            ([value], true) => {
-                let subject = subject.ok_or(Misuse::NoSubject(value.span))?;
-                out.insert(&format!("{subject}: "), value.span);
-                out.copy(text, value.span);
-            }
-            ([.., value], _) => return Err(Misuse::Mixed(value.span)),
+        for value in &self.values {
+            out.insert(&format!("{}: ", subject.unwrap_or_default()), value.span);
+            out.copy(text, value.span);
+        }
+        for field in &self.fields {
+            out.copy(text, field.key.to(field.value.span));
+            out.insert(", ", field.value.span);
         }
         out.insert(")", self.span);
         Ok(out)
@@ -139,8 +229,8 @@ pub enum Cores {
     Auto,
     /// That many CPUs; actors share them where there are more.
     Count(usize),
-    /// Actor by actor.
-    Pin(Vec<(String, usize)>),
+    /// Actor by actor; several CPUs are as many copies.
+    Pin(Vec<(String, Vec<usize>)>),
 }
 
 /// Buffers of each actor's pool, where the description fixes them; `None`: as many as can be in use.

@@ -2,7 +2,7 @@
 //!
 //! It does not run them: `make demo` does that for the one that has input.
 
-use corelane::{Machine, Pipeline};
+use corelane::{Machine, Overrides, Pipeline};
 use std::path::Path;
 
 /// The blocks marked `ron`.
@@ -19,7 +19,7 @@ fn every_description_in_the_documents_is_sound() {
         assert_eq!(found.len(), expected, "{file}");
         for description in found {
             let set = [("in".to_owned(), "in.pcap".to_owned())];
-            let pipeline = Pipeline::load(file, description, &set);
+            let pipeline = Pipeline::load(file, description, &Overrides::sets(set));
             let pipeline = pipeline.unwrap_or_else(|problems| panic!("{problems}"));
             let plan = pipeline.plan(&corelane::standard(), &Machine::here());
             let plan = plan.unwrap_or_else(|failure| panic!("{failure}"));

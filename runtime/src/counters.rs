@@ -1,6 +1,6 @@
 //! What an actor and its stages counted, in the shape a report is made from.
 //!
-//! Counters are plain numbers owned by their actor; they are read after the actor has stopped.
+//! Counters are plain numbers owned by their actor, which publishes them when asked and when it ends.
 
 use crate::packet::{HomeReport, Units};
 use crate::port::QueueReport;
@@ -68,6 +68,12 @@ pub struct ActorReport {
     pub home: HomeReport,
     /// Steps that did work, found nothing, and were blocked.
     pub steps: [u64; 3],
+    /// Time of its thread, ns: in steps that did work, looking for some, asleep. Nothing in a simulation.
+    pub times: [crate::Time; 3],
+    /// Where it was pinned, the CPUs that the kernel lets its thread run on.
+    pub cpus: Vec<usize>,
+    /// It will not be stepped again.
+    pub ended: bool,
     /// Rings it feeds.
     pub rings_out: Vec<RingOut>,
     /// Rings it reads.

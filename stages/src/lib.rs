@@ -11,7 +11,8 @@
 //! 7. [`tx`] hands packets to a port.
 //!
 //! A stage that hardware can take over has two halves, `hardware` and `software`, that give the same packets.
-//! [`config`] reads the arguments of all of them; `payload` keeps a packet's payload from being read twice.
+//! [`config`] reads the arguments of all of them; `payload` keeps a packet's payload from being read twice;
+//! [`declare`] makes a stage of one declaration, [`stage!`].
 //!
 //! This crate knows no pipeline and no device. Nothing here allocates, locks, logs or makes a system call per
 //! packet. [`standard`] is the list of what there is; a stage of another crate is registered the same way.
@@ -21,6 +22,7 @@ pub mod checksum_fill;
 pub mod checksum_validate;
 pub mod config;
 pub mod count;
+pub mod declare;
 pub mod drop;
 #[cfg(test)]
 mod fixture;
@@ -28,19 +30,22 @@ pub mod gro;
 pub mod gso;
 mod payload;
 pub mod rx;
+pub mod spread;
 pub mod tx;
+
+pub use payload::EditPayload;
 
 use corelane_runtime::stage::Registry;
 
 /// Every stage of this crate.
 pub fn standard() -> Registry {
     Registry::new()
-        .with(rx::RxSpec)
-        .with(checksum_validate::ChecksumValidateSpec)
-        .with(gro::GroSpec)
-        .with(gso::GsoSpec)
-        .with(checksum_fill::ChecksumFillSpec)
-        .with(tx::TxSpec)
-        .with(count::CountSpec)
-        .with(drop::DropSpec)
+        .with_spec(rx::RxSpec)
+        .with::<checksum_validate::ChecksumValidate>()
+        .with_spec(gro::GroSpec)
+        .with_spec(gso::GsoSpec)
+        .with_spec(checksum_fill::ChecksumFillSpec)
+        .with_spec(tx::TxSpec)
+        .with::<count::Count>()
+        .with::<drop::Drop>()
 }

@@ -4,9 +4,9 @@ use corelane_runtime::Error;
 use corelane_runtime::offload::PortCaps;
 use corelane_runtime::port::{RxQueue, TxQueue};
 use corelane_runtime::stage::spec::Role;
-use corelane_runtime::stage::{Args, BuildContext, Built, StageInfo};
+use corelane_runtime::stage::{Args, BuildContext, Built};
 use corelane_runtime::testing::Harness;
-use corelane_stages::{count, drop, standard};
+use corelane_stages::standard;
 use std::sync::Arc;
 
 /// A place without ports.
@@ -39,14 +39,15 @@ fn build(name: &str, text: &str) -> Result<Built, Error> {
     spec.configure(Args { text }).expect("sound arguments").build(&mut Nowhere)
 }
 
-fn harness(name: &str, info: &StageInfo, outputs: usize) -> Harness {
+fn harness(name: &str, outputs: usize) -> Harness {
     let built = build(name, "()").unwrap_or_else(|error| panic!("{error}"));
+    let info = standard().get(name).expect("a stage of that name").info();
     Harness::built(built, info).outputs(outputs)
 }
 
 #[test]
 fn count_counts_and_passes_on() {
-    let mut harness = harness("Count", &count::INFO, 1);
+    let mut harness = harness("Count", 1);
     let frames: Vec<Vec<u8>> = (60..400).map(|len| vec![len as u8; len]).collect();
     let packets: Vec<_> = frames.iter().map(|frame| harness.packet(frame)).collect();
     harness.feed(packets, &[1, 32, 7]);
@@ -59,7 +60,7 @@ fn count_counts_and_passes_on() {
 
 #[test]
 fn drop_ends_everything_and_has_a_label() {
-    let mut harness = harness("Drop", &drop::INFO, 0);
+    let mut harness = harness("Drop", 0);
     for len in 0..100 {
         let packet = harness.packet(&vec![1; len]);
         harness.push(packet);

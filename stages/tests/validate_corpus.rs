@@ -5,8 +5,9 @@
 //! listed one that is none.
 
 use corelane_device::capture::CaptureFile;
+use corelane_runtime::stage::Declared;
 use corelane_runtime::testing::Harness;
-use corelane_stages::checksum_validate::{ChecksumValidate, INFO, OnBad};
+use corelane_stages::checksum_validate::{ChecksumValidate, OnBad};
 use corelane_stages::rx::describe;
 use serde_json::Value;
 use std::path::Path;
@@ -27,7 +28,8 @@ fn is_plain(facts: &Value) -> bool {
 /// Runs the stage over a file and gives the counters that are not zero. No byte may change.
 fn counters(path: &Path) -> Vec<(&'static str, u64)> {
     let mut file = CaptureFile::open(path).expect("a capture");
-    let mut harness = Harness::new(ChecksumValidate::new(OnBad::Mark), &INFO);
+    let mut harness =
+        Harness::new(ChecksumValidate::new(OnBad::Mark), ChecksumValidate::spec().info());
     let mut records = file.records();
     while let Some(record) = records.next_record() {
         let record = record.expect("a record");

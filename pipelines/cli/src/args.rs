@@ -1,12 +1,25 @@
-//! The command line: what can be asked for, and how values are read.
+//! The command line: what can be asked for. A flag means the same in every command that has it.
+//!
+//! [`Given`] is what every command takes that works on a description; `given` makes a pipeline, a machine and a
+//! plan of it. How single values are read is in `values`.
 
+use crate::caps::CapsArgs;
+use crate::explain::ExplainArgs;
+use crate::values::{CpuList, assignment, cores, cpus, period, time};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Runs packet pipelines on many cores.
 #[derive(Debug, Parser)]
-#[command(name = "corelane", version, about)]
+#[command(
+    name = "corelane",
+    version,
+    after_help = "\
+Results go to stdout or to the file of --out, everything else to stderr. CORELANE_LOG=info shows more there.
+Exit codes: 0 all is well; 1 something failed, or an expectation did not hold; 2 wrong description or
+arguments; 3 a run was ended by force. Without a command: what to try next."
+)]
 pub(crate) struct CommandLine {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -14,11 +27,23 @@ pub(crate) struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Shows everything that is wrong with a description
+    Check(CheckArgs),
+    /// Shows what hardware and software do, stage by stage, where, and why
+    Explain(ExplainArgs),
+    /// Shows what a port can do, and how that is known
+    Caps(CapsArgs),
+    /// Lists the stages there are, or shows one with its keys
+    Stages(StagesArgs),
+    /// Prints a ready description to start from, or lists them
+    New(NewArgs),
+    /// Shows what this machine has for corelane, and how to add what is missing
+    Doctor(DoctorArgs),
     /// Runs a pipeline until its inputs end, and reports
     Run(RunArgs),
 }
 
-/// How a report is written.
+/// How a result is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -27,103 +52,126 @@ pub(crate) enum Format {
     Json,
 }
 
-#[derive(Debug, Args)]
-#[command(after_help = "\
-The first Ctrl-C (SIGINT, SIGTERM) drains: nothing new comes in, what is inside goes out. The second stops.
-In a simulation --duration and --drain-timeout are virtual time.
+/// Where a result goes.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Output {
+    /// Writes the result to a file instead of stdout; never over a file that the command reads, or the run writes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
 
-Exit codes: 0 clean and balanced; 1 the run failed; 2 wrong description or arguments; 3 something was forced
-or lost at drain. CORELANE_LOG=info shows more on stderr.")]
-pub(crate) struct RunArgs {
-    /// The description, a RON file; - reads it from stdin
+/// A description, and what is said beside it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Given {
+    /// The description: a RON file, preset:NAME for a ready one, - for stdin
     pub(crate) file: String,
     /// Value for a parameter of the file; as text where its default is a text, else as RON
     #[arg(long = "set", value_name = "K=V", value_parser = assignment)]
     pub(crate) sets: Vec<(String, String)>,
-    /// How the report is written
+    /// Another port in place of the file's, such as 'wan=Pcap("x.pcap")'; common keys of the port stay
+    #[arg(long = "port", value_name = "NAME=SPEC", value_parser = assignment)]
+    pub(crate) ports: Vec<(String, String)>,
+    /// What a port is taken to be able to do: a recorded profile by name, or a file with one
+    #[arg(long = "caps", value_name = "PORT=FILE|NAME", value_parser = assignment)]
+    pub(crate) caps: Vec<(String, String)>,
+    /// How many CPUs to use, whatever the file says
+    #[arg(long, value_name = "N", value_parser = cores)]
+    pub(crate) cores: Option<usize>,
+    /// Which CPUs may be used, such as 2-5,7
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub(crate) cpus: Option<CpuList>,
+    /// Plans for the machine that this file describes instead of this one; a run is always on this one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) topology: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Arguments of `corelane check`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Every problem is shown at its place, all at once. Opens no port, and needs neither root nor the devices.
+Exit codes: 0 it can be run (there may be warnings); 2 it cannot.")]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) given: Given,
+    /// How the problems are written
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
-    /// Writes the report to a file instead of stdout, none that the run itself reads or writes
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
+}
+
+/// Arguments of `corelane stages`.
+#[derive(Debug, Args)]
+pub(crate) struct StagesArgs {
+    /// The stage to show in full
+    pub(crate) name: Option<String>,
+    /// How they are written
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Arguments of `corelane new`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+corelane new bump > mine.ron   starts a file of your own
+corelane run preset:bump       runs one as it is")]
+pub(crate) struct NewArgs {
+    /// The ready description to print; without it they are listed
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Arguments of `corelane doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Reads and changes nothing. Exit codes: 0 a plain run is possible; 1 something that it needs is missing.")]
+pub(crate) struct DoctorArgs {
+    /// How the findings are written
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Arguments of `corelane run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The first Ctrl-C (SIGINT, SIGTERM) drains: nothing new comes in, what is inside goes out. The second stops.
+In a simulation --duration and --drain-timeout are virtual time, and there are no --stats.
+
+An expectation is PATH OP VALUE with == != < <= > >=; the value is a number, true, false or another path:
+  drops.LABEL              packets dropped for that reason, by stages and ports
+  totals.KEY               such as totals.payload_bytes_summed
+  ports.NAME.KEY           such as ports.out.tx_packets; ports.NAME.drops.REASON
+  stages.ID.KEY            such as stages.main.1.packets_out; .drops.REASON, .counters.NAME
+  balanced, duration_s
+
+Exit codes: 0 clean and balanced; 1 the run failed, or an expectation did not hold; 2 wrong description or
+arguments; 3 something was forced or lost at drain. CORELANE_LOG=info shows more on stderr.")]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) given: Given,
+    /// How the report is written; with --stats, json is one report a line
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
     /// Drains after this time, such as 10s
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) duration: Option<Duration>,
+    /// Shows live figures this often, such as 1s
+    #[arg(long, value_name = "TIME", value_parser = period)]
+    pub(crate) stats: Option<Duration>,
+    /// Exits with 1 unless this holds at the end, such as 'drops.bad_checksum == 0'; may be given often
+    #[arg(long = "expect", value_name = "EXPECTATION")]
+    pub(crate) expectations: Vec<String>,
     /// Stops by force where draining takes longer than this
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "5s")]
     pub(crate) drain_timeout: Duration,
     /// Runs on one thread in virtual time, everything in an order drawn from the seed
     #[arg(long, value_name = "SEED")]
     pub(crate) simulate: Option<u64>,
-    /// CPUs that may be used, such as 2-5,7
-    #[arg(long, value_name = "LIST", value_parser = cpus)]
-    pub(crate) cpus: Option<CpuList>,
-    /// How many CPUs to use, whatever the file says
-    #[arg(long, value_name = "N", value_parser = cores)]
-    pub(crate) cores: Option<usize>,
-}
-
-/// CPU numbers, each once, in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CpuList(pub(crate) Vec<usize>);
-
-fn assignment(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("write NAME=VALUE".to_owned()),
-    }
-}
-
-/// Longer than anything runs, and short enough that no clock overflows.
-const TIME_MAX: Duration = Duration::from_secs(1_000_000_000);
-
-fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || "write a number and a unit: 500ms, 10s, 2min".to_owned();
-    let split = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
-    let (number, unit) = text.split_at(split);
-    let factor = match unit {
-        "ns" => 1e-9,
-        "us" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "min" => 60.0,
-        _ => return Err(wrong()),
-    };
-    let number: f64 = number.trim().parse().map_err(|_| wrong())?;
-    let seconds = number * factor;
-    if seconds > TIME_MAX.as_secs_f64() {
-        return Err(format!("at most {}s are possible", TIME_MAX.as_secs()));
-    }
-    Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
-}
-
-fn cores(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err("write a number of CPUs, at least 1".to_owned()),
-        Ok(cores) => Ok(cores),
-    }
-}
-
-/// More than any machine has; keeps a slip of the finger from filling memory.
-const CPU_MAX: usize = 65_536;
-
-fn cpus(text: &str) -> Result<CpuList, String> {
-    let wrong = || "write CPU numbers and ranges: 2-5,7".to_owned();
-    let number = |text: &str| {
-        text.trim().parse::<usize>().ok().filter(|&cpu| cpu < CPU_MAX).ok_or_else(wrong)
-    };
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (number(first)?, number(last)?);
-        if first > last {
-            return Err(wrong());
-        }
-        cpus.extend(first..=last);
-    }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Ok(CpuList(cpus))
 }
 
 #[cfg(test)]
@@ -134,30 +182,5 @@ mod tests {
     fn the_command_line_is_sound() {
         use clap::CommandFactory;
         CommandLine::command().debug_assert();
-    }
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(time("10s"), Ok(Duration::from_secs(10)));
-        assert_eq!(time("1.5ms"), Ok(Duration::from_micros(1500)));
-        assert_eq!(time("2 min"), Ok(Duration::from_secs(120)));
-        for wrong in ["10", "s", "", "-1s", "1h", "1e400s", "nans", "10000000000000000000s"] {
-            assert!(time(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn cpu_lists_are_sorted_and_each_cpu_is_there_once() {
-        assert_eq!(cpus("7,2-4,3"), Ok(CpuList(vec![2, 3, 4, 7])));
-        for wrong in ["", "5-2", "a", "1-", "99999999", "1,,2"] {
-            assert!(cpus(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_value_may_hold_an_equals_sign() {
-        assert_eq!(assignment("a=b=c"), Ok(("a".into(), "b=c".into())));
-        assert_eq!(assignment("a="), Ok(("a".into(), String::new())));
-        assert!(assignment("a").is_err() && assignment("=a").is_err());
     }
 }

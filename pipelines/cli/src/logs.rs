@@ -1,6 +1,7 @@
 //! Logs on stderr, as many as `CORELANE_LOG` asks for: `warn` where it is not set or cannot be read.
 
-use crate::say::say;
+use crate::paint::Paint;
+use crate::say::{self, say};
 use corelane::visible;
 use tracing_subscriber::EnvFilter;
 
@@ -8,13 +9,12 @@ use tracing_subscriber::EnvFilter;
 const VARIABLE: &str = "CORELANE_LOG";
 
 pub(crate) fn start() {
-    let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter())
-        .with_writer(std::io::stderr)
+        .with_writer(|| say::Logs)
         // It would say on stderr, and panic, that stderr cannot be written.
         .log_internal_errors(false)
-        .with_ansi(terminal)
+        .with_ansi(Paint::stderr().is_on())
         .with_target(false);
     // Fails only where a program that calls `main_with` has set its own, which then stays.
     let _ = subscriber.try_init();

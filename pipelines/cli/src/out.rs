@@ -1,17 +1,28 @@
-//! The file a report goes to, opened before the run and emptied only when the report is there.
+//! The file a result goes to, opened before the work and emptied only when the result is there.
 //!
-//! It is never one that the run reads or writes itself: files are told apart by device and inode, so links and
-//! other spellings of a path are seen through. A run that does not begin leaves an older report as it was.
+//! It is never one that the command reads, or that a run reads or writes: files are told apart by device and
+//! inode, so links and other spellings of a path are seen through. What does not begin leaves an older result as
+//! it was.
 
-use crate::args::RunArgs;
+use crate::args::{Given, Output};
+use crate::paint::Paint;
+use crate::say;
 use corelane::{Error, Plan, visible};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// An open file for a report.
-pub(crate) struct Out {
+/// Where a result goes.
+pub(crate) enum Out {
+    /// To whoever reads stdout.
+    Stdout,
+    /// To the file of `--out`.
+    File(OutFile),
+}
+
+/// An open file for a result.
+pub(crate) struct OutFile {
     path: PathBuf,
     file: File,
     regular: bool,
@@ -20,47 +31,87 @@ pub(crate) struct Out {
 }
 
 impl Out {
+    /// Opens the file that `--out` names, if it does, for a command that reads no file.
+    ///
+    /// # Errors
+    /// Where it cannot be opened.
+    pub(crate) fn plain(output: &Output) -> Result<Out, Error> {
+        Out::apart(output, |_| None)
+    }
+
     /// Opens the file that `--out` names, if it does, without touching its content.
     ///
     /// # Errors
-    /// Where it cannot be opened, or is a file of the run itself.
-    pub(crate) fn open(args: &RunArgs, plan: &Plan) -> Result<Option<Out>, Error> {
-        let Some(path) = &args.out else { return Ok(None) };
+    /// Where it cannot be opened, or is a file of the command itself, or of the plan's ports.
+    pub(crate) fn open(given: &Given, plan: Option<&Plan>) -> Result<Out, Error> {
+        Out::apart(&given.output, |out| owner(out, given, plan))
+    }
+
+    fn apart(output: &Output, owner: impl Fn(&Metadata) -> Option<String>) -> Result<Out, Error> {
+        let Some(path) = &output.out else { return Ok(Out::Stdout) };
         let opened = open(path).and_then(|(file, fresh)| Ok((file.metadata()?, file, fresh)));
         let (metadata, file, fresh) = opened.map_err(|error| {
             wrong(path, format!("cannot be created: {error}; name another file"))
         })?;
-        let out = Out { path: path.clone(), file, regular: metadata.is_file(), fresh };
-        match out.regular.then(|| owner(&metadata, &args.file, plan)).flatten() {
+        let out = OutFile { path: path.clone(), file, regular: metadata.is_file(), fresh };
+        match out.regular.then(|| owner(&metadata)).flatten() {
             Some(owner) => {
                 Err(wrong(path, format!("is {owner}, and would be lost; name another file")))
             }
-            None => Ok(Some(out)),
+            None => Ok(Out::File(out)),
         }
     }
 
-    /// Replaces the content of the file.
+    /// How text is painted that goes there.
+    pub(crate) fn paint(&self) -> Paint {
+        match self {
+            Out::Stdout => Paint::stdout(),
+            Out::File(_) => Paint::plain(),
+        }
+    }
+
+    /// Writes a whole result.
+    ///
+    /// # Errors
+    /// Where it cannot be written though somebody still reads.
     pub(crate) fn write(mut self, text: &str) -> Result<(), Error> {
-        let mut write = || {
-            if self.regular {
-                self.file.set_len(0)?;
-            }
-            self.file.write_all(text.as_bytes())
-        };
-        let written = write();
-        self.fresh = false;
-        match written {
+        self.begin()?;
+        self.add(text)
+    }
+
+    /// Gets ready for a result that comes in pieces: an older one goes.
+    ///
+    /// # Errors
+    /// Where the file cannot be emptied.
+    pub(crate) fn begin(&mut self) -> Result<(), Error> {
+        let Out::File(out) = self else { return Ok(()) };
+        out.fresh = false;
+        let emptied = if out.regular { out.file.set_len(0) } else { Ok(()) };
+        emptied.map_err(|error| out.failed(&error))
+    }
+
+    /// Writes a piece of a result that was begun.
+    ///
+    /// # Errors
+    /// As for [`Out::write`].
+    pub(crate) fn add(&mut self, text: &str) -> Result<(), Error> {
+        let Out::File(out) = self else { return say::result(text) };
+        match out.file.write_all(text.as_bytes()) {
             // Whoever reads the pipe has seen enough.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-            written => written.map_err(|error| {
-                let what = visible(&self.path.display().to_string());
-                Error::system(what, format!("cannot be written: {error}; the run itself has ended"))
-            }),
+            written => written.map_err(|error| out.failed(&error)),
         }
     }
 }
 
-impl Drop for Out {
+impl OutFile {
+    fn failed(&self, error: &io::Error) -> Error {
+        let what = visible(&self.path.display().to_string());
+        Error::system(what, format!("cannot be written: {error}; the work itself is done"))
+    }
+}
+
+impl Drop for OutFile {
     fn drop(&mut self) {
         if self.fresh && self.regular {
             let _ = std::fs::remove_file(&self.path);
@@ -80,17 +131,18 @@ fn open(path: &Path) -> io::Result<(File, bool)> {
     }
 }
 
-/// What of the run the file is, in words.
-fn owner(out: &Metadata, description: &str, plan: &Plan) -> Option<String> {
+/// What of the command or the plan the file is, in words.
+fn owner(out: &Metadata, given: &Given, plan: Option<&Plan>) -> Option<String> {
     let is_it = |path: &Path| {
         std::fs::metadata(path)
             .is_ok_and(|other| (other.dev(), other.ino()) == (out.dev(), out.ino()))
     };
-    let description = if description == "-" { "/dev/stdin" } else { description };
-    if is_it(Path::new(description)) {
-        return Some("the description".to_owned());
-    }
-    plan.files().find(|(_, path)| is_it(path)).map(|(port, _)| format!("a file of port {port}"))
+    let read = given.files().find(|(_, path)| is_it(path)).map(|(what, _)| what.to_owned());
+    let of_port = || {
+        let (port, _) = plan?.files().find(|(_, path)| is_it(path))?;
+        Some(format!("a file of port {port}"))
+    };
+    read.or_else(of_port)
 }
 
 fn wrong(path: &Path, message: String) -> Error {

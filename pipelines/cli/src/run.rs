@@ -2,37 +2,41 @@
 //!
 //! Ends when the inputs end, when `--duration` is over, or on a signal: the first drains, the second stops.
 //! A drain that takes longer than `--drain-timeout` is ended by force. Never silent for long. A simulation is
-//! supervised in the same way, in its virtual time, but for the signs of life.
+//! supervised in the same way, in its virtual time, but shows no live figures.
 
-use crate::args::{CpuList, Format, RunArgs};
+use crate::args::{Format, RunArgs};
 use crate::exit::Exit;
+use crate::figures;
 use crate::out::Out;
+use crate::paint::{Paint, Tone};
 use crate::say::{self, say};
 use crate::signals::{self, Signals};
+use crate::supervise::Supervisor;
 use crate::table;
 use corelane::{
-    Error, Failure, Handle, Machine, Pipeline, Plan, Registry, Report, SimConfig, Verdict, visible,
+    Error, Expectation, Failure, Handle, Order, Plan, Registry, Report, SimConfig, visible,
 };
-use std::fs::File;
-use std::io::Read;
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// How often signals are looked for.
 const LOOK: Duration = Duration::from_millis(5);
-/// How often a long run says that it still runs.
+/// How often a long run says that it still runs, where nothing else was asked for.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
-
-/// Largest description, bytes; a file that is none, such as a device, may never end.
-const DESCRIPTION_MAX: u64 = 16 << 20;
+/// The same on a terminal, where the line is replaced.
+const REFRESH: Duration = Duration::from_secs(1);
 
 /// Runs a pipeline and writes its report.
 pub(crate) fn run(args: &RunArgs, registry: &Registry) -> Result<Exit, Failure> {
-    let plan = plan(args, registry)?;
+    unfit(args)?;
+    let plan = args.given.plan(registry)?;
+    let Some(expectations) = expectations(args, &plan) else { return Ok(Exit::Wrong) };
     if !plan.warnings().list.is_empty() {
-        say!("{}", plan.warnings().to_string().trim_end());
+        let warnings = plan.warnings().to_string();
+        say!("{}", Paint::stderr().problems(warnings.trim_end()));
     }
     signals::survive_file_limit()?;
-    let out = Out::open(args, &plan)?;
+    let mut result = Results::new(args, Out::open(&args.given, Some(&plan))?);
     // First of all, so that no signal ends the process between start and supervision.
     let supervisor = Supervisor::new(args, Signals::listen()?);
     let report = match args.simulate {
@@ -41,65 +45,67 @@ pub(crate) fn run(args: &RunArgs, registry: &Registry) -> Result<Exit, Failure> 
             let announcement = announcement(&plan);
             let handle = plan.start()?;
             say!("{announcement}");
-            supervise(handle, supervisor)
+            supervise(handle, supervisor, &mut result)
         }
     };
-    write(&report, args.format, out)?;
+    say::clear();
+    result.last(&report)?;
+    let exit = Exit::after(&report);
+    tell(&report);
+    Ok(if judge(&expectations, &report) || exit != Exit::Clean { exit } else { Exit::Failed })
+}
+
+/// What makes sense for a plan, but not for a run.
+fn unfit(args: &RunArgs) -> Result<(), Error> {
+    if args.given.topology.is_some() {
+        let message = "only plans are made for another machine; a run is on this one: leave it out, or \
+                       look at `corelane explain --topology`";
+        return Err(Error::user("--topology", message));
+    }
+    if args.simulate.is_some() && args.stats.is_some() {
+        let message = "a simulation has no live figures, it is over too soon; leave --stats or --simulate out";
+        return Err(Error::user("--stats", message));
+    }
+    Ok(())
+}
+
+/// Reads what is expected; says everything that is wrong with it.
+fn expectations(args: &RunArgs, plan: &Plan) -> Option<Vec<Expectation>> {
+    let read = args.expectations.iter().map(|text| plan.expectation(text));
+    let (good, bad): (Vec<_>, Vec<_>) = read.partition(Result::is_ok);
+    for error in bad.iter().filter_map(|result| result.as_ref().err()) {
+        say!("{}", labelled(&error.to_string()));
+    }
+    bad.is_empty().then(|| good.into_iter().filter_map(Result::ok).collect())
+}
+
+/// Whether all that was expected came true; says what did not.
+fn judge(expectations: &[Expectation], report: &Report) -> bool {
+    let mut all = true;
+    for expectation in expectations {
+        let judged = expectation.judge(report);
+        if !judged.held {
+            all = false;
+            let right = judged.right.map_or(String::new(), |right| format!(" and {right}"));
+            let text = format!("expected {expectation}, found {}{right}", judged.left);
+            say!("{}", labelled(&text));
+        }
+    }
+    all
+}
+
+/// What went wrong in the run.
+fn tell(report: &Report) {
     for error in &report.errors {
-        say!("error: {}", visible(error));
+        say!("{}", labelled(error));
     }
     for complaint in &report.unbalanced {
-        say!("error: not balanced: {}", visible(complaint));
+        say!("{}", labelled(&format!("not balanced: {complaint}")));
     }
-    Ok(Exit::after(&report))
 }
 
-fn plan(args: &RunArgs, registry: &Registry) -> Result<Plan, Failure> {
-    let text = read(&args.file)?;
-    let mut pipeline = Pipeline::load(&args.file, &text, &args.sets)?;
-    if let Some(cores) = args.cores {
-        pipeline = pipeline.with_cores(cores)?;
-    }
-    let machine = machine(args.cpus.as_ref())?;
-    pipeline.plan(registry, &machine)
-}
-
-fn read(file: &str) -> Result<String, Error> {
-    let bytes = match file {
-        "-" => bounded(&mut std::io::stdin().lock()),
-        path => File::open(path).and_then(|mut file| bounded(&mut file)),
-    };
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
-    text.map_err(|error| {
-        let message = format!("cannot be read: {error}; name a RON file that describes a pipeline");
-        Error::user(file, message)
-    })
-}
-
-fn bounded(from: &mut dyn Read) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(DESCRIPTION_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > DESCRIPTION_MAX {
-        let megabytes = DESCRIPTION_MAX >> 20;
-        return Err(std::io::Error::other(format!("it is longer than {megabytes} MiB")));
-    }
-    Ok(bytes)
-}
-
-/// This machine, or those of its CPUs that were named.
-fn machine(cpus: Option<&CpuList>) -> Result<Machine, Error> {
-    let mut machine = Machine::here();
-    let Some(CpuList(wanted)) = cpus else { return Ok(machine) };
-    let missing = wanted.iter().find(|cpu| !machine.cpus.iter().any(|known| known.id == **cpu));
-    if let Some(missing) = missing {
-        let allowed: Vec<String> = machine.cpus.iter().map(|cpu| cpu.id.to_string()).collect();
-        let allowed = allowed.join(", ");
-        let message =
-            format!("this process may not use CPU {missing}; it may use {allowed} (see taskset)");
-        return Err(Error::user("--cpus", message));
-    }
-    machine.cpus.retain(|cpu| wanted.contains(&cpu.id));
-    Ok(machine)
+fn labelled(message: &str) -> String {
+    format!("{}: {}", Paint::stderr().tone(Tone::Bad, "error"), visible(message))
 }
 
 fn announcement(plan: &Plan) -> String {
@@ -117,53 +123,6 @@ fn announcement(plan: &Plan) -> String {
     )
 }
 
-/// When a run is to be drained, and when stopped.
-struct Supervisor<'a> {
-    args: &'a RunArgs,
-    signals: Signals,
-    draining: bool,
-    /// When the drain has taken too long; `None` while there is none, and for never.
-    stop_at: Option<Duration>,
-}
-
-impl Supervisor<'_> {
-    fn new(args: &RunArgs, signals: Signals) -> Supervisor<'_> {
-        Supervisor { args, signals, draining: false, stop_at: None }
-    }
-
-    /// What is to be done after `time` of the run; `draining`: the run drains of its own accord.
-    fn look(&mut self, time: Duration, draining: bool) -> Verdict {
-        let mut signals = self.signals.take();
-        let mut verdict = Verdict::GoOn;
-        if !self.draining {
-            let over = self.args.duration.is_some_and(|duration| time >= duration);
-            if signals == 0 && !over && !draining {
-                return verdict;
-            }
-            if signals > 0 {
-                say!("corelane: draining; Ctrl-C again stops at once");
-                signals -= 1;
-            }
-            verdict = Verdict::Drain;
-            self.draining = true;
-            self.stop_at = time.checked_add(self.args.drain_timeout);
-        }
-        let too_long = self.stop_at.is_some_and(|until| time >= until);
-        if signals > 0 || too_long {
-            let why = if signals > 0 { "at once" } else { "since draining took too long" };
-            say!("corelane: stopping {why}; what is inside is lost, and counted");
-            return Verdict::Stop;
-        }
-        verdict
-    }
-
-    /// The time at which there will be something to do whatever else happens.
-    fn next(&self) -> Duration {
-        let next = if self.draining { self.stop_at } else { self.args.duration };
-        next.unwrap_or(Duration::MAX)
-    }
-}
-
 fn simulate(plan: Plan, seed: u64, mut supervisor: Supervisor<'_>) -> Result<Report, Failure> {
     let mut config = SimConfig::new(seed);
     if supervisor.args.duration.is_some() {
@@ -174,37 +133,100 @@ fn simulate(plan: Plan, seed: u64, mut supervisor: Supervisor<'_>) -> Result<Rep
     Ok(report)
 }
 
-fn supervise(mut handle: Handle, mut supervisor: Supervisor<'_>) -> Report {
+fn supervise(mut handle: Handle, mut supervisor: Supervisor<'_>, results: &mut Results) -> Report {
     let start = Instant::now();
     let mut stopped = false;
-    let mut next_sign = SIGN_OF_LIFE;
+    let mut next = results.period;
     while !handle.wait_for(LOOK) {
         let time = start.elapsed();
         if !stopped {
             match supervisor.look(time, handle.is_draining()) {
-                Verdict::GoOn => {}
-                Verdict::Drain => handle.drain(),
-                Verdict::Stop => {
+                Order::GoOn => {}
+                Order::Drain => handle.drain(),
+                Order::Stop => {
                     handle.stop();
                     stopped = true;
                 }
             }
         }
-        if time >= next_sign {
-            say!("{:4.0}s  running", time.as_secs_f64());
-            next_sign += SIGN_OF_LIFE;
+        if time >= next {
+            results.live(time, &mut handle);
+            // One that came late is not made up for.
+            next = time.max(next + results.period);
         }
     }
     handle.wait()
 }
 
-fn write(report: &Report, format: Format, out: Option<Out>) -> Result<(), Error> {
-    let text = match format {
-        Format::Table => table::write(report),
-        Format::Json => report.to_json()? + "\n",
-    };
-    match out {
-        Some(out) => out.write(&text),
-        None => say::result(&text),
+/// Where live figures and the report go.
+struct Results {
+    out: Out,
+    format: Format,
+    period: Duration,
+    /// Whether each set of figures is a report, on a line of its own.
+    lines: bool,
+    /// Whether figures replace each other on a terminal.
+    in_place: bool,
+    before: Option<(Duration, Report)>,
+    /// What came of writing reports line by line; `None` before the first.
+    written: Option<Result<(), Error>>,
+}
+
+impl Results {
+    fn new(args: &RunArgs, out: Out) -> Results {
+        let in_place = std::io::stderr().is_terminal();
+        Results {
+            out,
+            format: args.format,
+            period: args.stats.unwrap_or(if in_place { REFRESH } else { SIGN_OF_LIFE }),
+            lines: args.stats.is_some() && args.format == Format::Json,
+            in_place,
+            before: None,
+            written: None,
+        }
     }
+
+    /// Shows how the run stands.
+    fn live(&mut self, time: Duration, handle: &mut Handle) {
+        let now = handle.snapshot();
+        if self.lines {
+            self.line(&now);
+            return;
+        }
+        let (since, before) = match &self.before {
+            Some((since, before)) => (*since, Some(before)),
+            None => (Duration::ZERO, None),
+        };
+        let line = figures::line(time, before, &now, time - since);
+        match self.in_place {
+            true => say::live(&line),
+            false => say!("{line}"),
+        }
+        self.before = Some((time, now));
+    }
+
+    /// A report on a line of its own; none behind one that could not be written.
+    fn line(&mut self, report: &Report) {
+        let begun = self.written.take().unwrap_or_else(|| self.out.begin());
+        let text = json_line(report);
+        self.written = Some(begun.and(text).and_then(|text| self.out.add(&text)));
+    }
+
+    /// The report at the end.
+    fn last(mut self, report: &Report) -> Result<(), Error> {
+        if self.lines {
+            self.line(report);
+            return self.written.unwrap_or(Ok(()));
+        }
+        let text = match self.format {
+            Format::Table => table::write(report, self.out.paint()),
+            Format::Json => report.to_json()? + "\n",
+        };
+        self.out.write(&text)
+    }
+}
+
+fn json_line(report: &Report) -> Result<String, Error> {
+    let text = serde_json::to_string(report);
+    text.map(|text| text + "\n").map_err(|error| Error::system("report", error.to_string()))
 }

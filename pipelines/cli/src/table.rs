@@ -4,6 +4,7 @@
 //! one; what the wire saw is named so. Names come from the description and are shown without anything that
 //! would drive a terminal.
 
+use crate::paint::{Paint, Tone};
 use corelane::report::{ActorReport, Named, PortReport, RingReport, StageReport};
 use corelane::{Report, visible};
 use std::fmt::Write;
@@ -11,8 +12,12 @@ use std::fmt::Write;
 /// Counters of a stage that are shown; JSON has them all.
 const COUNTERS_MAX: usize = 6;
 
-/// The whole table.
-pub(crate) fn write(report: &Report) -> String {
+/// The whole table, painted when it is whole.
+pub(crate) fn write(report: &Report, paint: Paint) -> String {
+    paint.lines(&plain(report), painted)
+}
+
+fn plain(report: &Report) -> String {
     let mut out = String::new();
     head(&mut out, report);
     ports(&mut out, &report.ports);
@@ -22,6 +27,24 @@ pub(crate) fn write(report: &Report) -> String {
     payload(&mut out, report);
     balance(&mut out, report);
     out
+}
+
+/// Words that a line may begin with, and what is wrong wherever it stands.
+fn painted(paint: Paint, line: &str) -> String {
+    const HEADS: [&str; 5] = ["PORTS", "STAGES", "CORES", "RING", "PAYLOAD"];
+    const WRONG: [&str; 4] = ["NOT BALANCED", "FAILED:", "lost by the port:", "cannot do "];
+    if let Some((before, word)) = WRONG.iter().find_map(|word| Some((line.find(word)?, word))) {
+        let (start, rest) = line.split_at(before);
+        let (word, rest) = rest.split_at(word.len());
+        return start.to_owned() + &paint.tone(Tone::Bad, word) + rest;
+    }
+    let head = HEADS.iter().map(|head| (*head, Tone::Strong)).chain([("BALANCED", Tone::Good)]);
+    for (head, tone) in head {
+        if let Some(rest) = line.strip_prefix(head) {
+            return paint.tone(tone, head) + rest;
+        }
+    }
+    line.to_owned()
 }
 
 /// Adds a line. Writing to a string cannot fail.
@@ -65,13 +88,14 @@ fn ports(out: &mut String, ports: &Named<PortReport>) {
         let name = visible(name);
         line!(
             out,
-            "  {name:width$}  {:>12} {:>10} {:>12} {:>13} {:>10} {:>8}",
+            "  {name:width$}  {:>12} {:>10} {:>12} {:>13} {:>10} {:>8}{}",
             count(port.rx_packets),
             bytes(port.rx_bytes),
             count(port.tx_packets),
             count(port.tx_wire_packets),
             bytes(port.tx_bytes),
-            count(port.drops.sum())
+            count(port.drops.sum()),
+            by_queue(port)
         );
         for (reason, packets) in port.drops.iter().filter(|(_, packets)| **packets > 0) {
             line!(
@@ -82,7 +106,29 @@ fn ports(out: &mut String, ports: &Named<PortReport>) {
                 reason = visible(reason)
             );
         }
+        for lost in &port.demoted {
+            line!(
+                out,
+                "  {:width$}  cannot do {} since {:.3} s: {}; software does it",
+                "",
+                visible(&lost.capability),
+                lost.at_s,
+                visible(&lost.why)
+            );
+        }
     }
+}
+
+/// How what came in is spread over several queues; nothing where there is one.
+fn by_queue(port: &PortReport) -> String {
+    let queues = port.queues.iter().filter(|queue| queue.direction == "rx");
+    let packets: Vec<u64> = queues.map(|queue| queue.packets).collect();
+    if packets.len() < 2 || port.rx_packets == 0 {
+        return String::new();
+    }
+    let share = |packets: &u64| format!("{:.0}", *packets as f64 * 100.0 / port.rx_packets as f64);
+    let shares: Vec<String> = packets.iter().map(share).collect();
+    format!("   rx by queue {} %", shares.join(" "))
 }
 
 fn stages(out: &mut String, stages: &[StageReport]) {
@@ -146,18 +192,29 @@ fn widest<'n>(names: impl Iterator<Item = &'n str>) -> usize {
     names.map(|name| name.chars().count()).max().unwrap_or(0)
 }
 
+/// A line for each actor. A simulation has no time to speak of, and counts steps instead.
 fn cores(out: &mut String, actors: &[ActorReport]) {
+    let spent = |actor: &ActorReport| actor.busy_s + actor.poll_s + actor.idle_s;
+    let timed = actors.iter().any(|actor| spent(actor) > 0.0);
+    let heads = if timed { ["busy %", "poll %", "idle %"] } else { ["steps", "idle", "waiting"] };
     let width = widest(actors.iter().map(|actor| actor.name.as_str()));
-    line!(out, "CORES    {:width$}  {:>12} {:>12} {:>12}", "", "steps", "idle", "waiting");
+    line!(out, "CORES    {:width$}  {:>12} {:>12} {:>12}", "", heads[0], heads[1], heads[2]);
     for actor in actors {
         let cpu = actor.cpu.map_or("any".to_owned(), |cpu| cpu.to_string());
+        let all = spent(actor).max(f64::MIN_POSITIVE);
+        let share = |seconds: f64| format!("{:.0}", seconds * 100.0 / all);
+        let figures = if timed {
+            [actor.busy_s, actor.poll_s, actor.idle_s].map(share)
+        } else {
+            [actor.steps_worked, actor.steps_idle, actor.steps_blocked].map(count)
+        };
         line!(
             out,
             "  cpu {cpu:>3} {:width$} {:>12} {:>12} {:>12}{}",
             visible(&actor.name),
-            count(actor.steps_worked),
-            count(actor.steps_idle),
-            count(actor.steps_blocked),
+            figures[0],
+            figures[1],
+            figures[2],
             actor
                 .failed
                 .as_ref()

@@ -1,19 +1,29 @@
 //! How chains hang together: what begins and ends them, who enters them, and that no packet goes in a circle.
+//!
+//! Works with what is known of each stage: of one whose arguments are wrong, what kind it is.
 
-use super::entries::{FoundChain, place_of};
-use super::{CheckedStep, RING};
+use super::RING;
+use super::named::{Named, Names};
+use super::stages::FoundChain;
 use crate::error::Collector;
-use crate::spec::{ChainEntry, Description};
+use crate::spec::{ChainEntry, Description, StageEntry};
 use crate::text::Span;
 use corelane_runtime::stage::spec::Role;
 
+/// Circles that are reported; whoever mends these sees the rest.
+const CIRCLES_MAX: usize = 50;
+
 /// Notes everything wrong with the chains as a whole.
-pub(super) fn check(description: &Description, chains: &[FoundChain], problems: &mut Collector) {
-    let mut checker = Checker { description, chains, problems };
+pub(super) fn check(
+    description: &Description,
+    chains: &[FoundChain],
+    named: &mut Named,
+    problems: &mut Collector,
+) {
+    let mut checker = Checker { description, chains, named, problems };
     for (number, chain) in description.chains.iter().enumerate() {
         checker.shape(number, chain);
     }
-    checker.names();
     checker.entrances();
     checker.circles();
 }
@@ -21,188 +31,183 @@ pub(super) fn check(description: &Description, chains: &[FoundChain], problems: 
 struct Checker<'a> {
     description: &'a Description,
     chains: &'a [FoundChain],
+    named: &'a mut Named,
     problems: &'a mut Collector,
 }
 
 impl Checker<'_> {
-    fn error(&mut self, span: Span, code: &'static str, message: String, help: Option<&str>) {
-        let help = help.map(str::to_owned);
+    fn error(&mut self, span: Span, code: &'static str, message: String, help: &str) {
+        let help = Some(help.to_owned());
         self.problems.error(&self.description.text, span, code, message, help);
     }
 
-    /// What a step is allowed to be where it stands; `None`: it is not known.
+    /// Where a step may stand; `None`: it is not known.
     fn role(&self, chain: usize, step: usize) -> Option<Role> {
-        match self.chains[chain].steps.get(step)? {
-            Some(CheckedStep::Stage(stage)) => Some(stage.info.role),
-            Some(CheckedStep::Ring(_)) => Some(Role::Middle),
-            None => None,
-        }
-    }
-
-    /// Whether a stage before this one already ended the chain.
-    fn is_end(&self, chain: usize, step: usize) -> bool {
-        step > 0 && self.role(chain, step - 1) == Some(Role::Sink)
+        self.chains[chain].steps.get(step)?.role
     }
 
     fn shape(&mut self, number: usize, chain: &ChainEntry) {
-        let name = &chain.name.text;
         let Some(last) = chain.stages.len().checked_sub(1) else {
             if chain.whole {
-                let message = format!("chain `{name}` is empty");
-                self.error(
-                    chain.span,
-                    "empty-chain",
-                    message,
-                    Some("begin it with `Rx(\"PORT\")`"),
-                );
+                let message = format!("chain `{}` is empty", chain.name.text);
+                let help = "begin it with `Rx(\"PORT\")`";
+                self.error(chain.span, "empty-chain", message, help);
             }
             return;
         };
         for (step, stage) in chain.stages.iter().enumerate() {
-            let (kind, span) = (&stage.entry.kind.text, stage.entry.kind.span);
-            let ring_before = step > 0 && chain.stages[step - 1].entry.kind.text == RING;
+            let before = step.checked_sub(1).map(|before| &chain.stages[before]);
+            let kind = &stage.entry.kind.text;
+            let ring_before = before.is_some_and(|before| before.entry.kind.text == RING);
             if kind == RING && ring_before && chain.whole {
-                let message =
-                    "there is no stage between this ring and the one before it".to_owned();
-                self.error(span, "empty-actor", message, Some("one ring is enough"));
+                let message = "there is no stage between this ring and the one before it";
+                let span = relation(before, stage);
+                self.error(span, "empty-actor", message.to_owned(), "one ring is enough");
             }
             match self.role(number, step) {
                 Some(Role::Source) if step > 0 => {
                     let message =
                         format!("`{kind}` brings packets in, so it stands first in a chain");
-                    self.error(span, "misplaced", message, Some("give it a chain of its own"));
+                    let help = "give it a chain of its own";
+                    self.error(relation(before, stage), "misplaced", message, help);
                 }
                 Some(Role::Sink) if step < last => {
-                    let next = &chain.stages[step + 1].entry;
-                    let message =
-                        format!("nothing comes here: `{kind}` before it ends chain `{name}`");
-                    self.error(next.span, "after-the-end", message, None);
+                    let next = relation(Some(stage), &chain.stages[step + 1]);
+                    let message = format!("nothing comes here: `{kind}` before it ends the chain");
+                    let help = format!("take it out, or put it in front of `{kind}`");
+                    self.error(next, "after-the-end", message, &help);
                 }
-                Some(Role::Source | Role::Middle)
-                    if step == last && chain.whole && !self.is_end(number, step) =>
-                {
-                    let message =
-                        format!("chain `{name}` ends here, but `{kind}` passes packets on");
-                    let help = "end the chain with `Tx(\"PORT\")` or `Drop(\"label\")`";
-                    self.error(stage.entry.span, "no-end", message, Some(help));
+                Some(Role::Source | Role::Middle) if step == last && chain.whole => {
+                    // What stands behind the end is told already.
+                    let ended = step > 0 && self.role(number, step - 1) == Some(Role::Sink);
+                    if !ended {
+                        self.no_end(chain, stage);
+                    }
                 }
                 Some(_) | None => {}
             }
         }
     }
 
-    /// Every actor has a name of its own.
-    fn names(&mut self) {
-        let mut taken: Vec<&str> = Vec::new();
-        for chain in self.chains {
-            if chain
-                .steps
-                .first()
-                .is_some_and(|step| step.as_ref().is_some_and(CheckedStep::is_source))
-            {
-                taken.push(&chain.name);
-            }
-        }
-        let mut clashes = Vec::new();
-        for (chain, entry) in self.chains.iter().zip(&self.description.chains) {
-            for (step, stage) in chain.steps.iter().zip(&entry.stages) {
-                let Some(CheckedStep::Ring(ring)) = step else { continue };
-                if taken.contains(&ring.name.as_str()) {
-                    let span = place_of(&self.description.text, &stage.entry, &ring.name);
-                    clashes.push((span, ring.name.clone()));
-                }
-                taken.push(&ring.name);
-            }
-        }
-        for (span, name) in clashes {
-            let message = format!("there is an actor `{name}` already");
-            self.error(span, "duplicate-actor", message, Some("a ring names the actor behind it"));
-        }
+    fn no_end(&mut self, chain: &ChainEntry, last: &StageEntry) {
+        let (name, kind) = (&chain.name.text, &last.entry.kind.text);
+        let message = format!("chain `{name}` ends here, but `{kind}` passes packets on");
+        let help = "end the chain with `Tx(\"PORT\")` or `Drop(\"label\")`";
+        self.error(last.used.unwrap_or(last.entry.span), "no-end", message, help);
+        // What is missing there is most likely a `Tx`.
+        self.named.any(Names { chains: false, ports: true });
     }
 
     /// Every chain has packets: it brings them in, or another sends them there; never both.
     fn entrances(&mut self) {
-        let unknown = |chain: &FoundChain| chain.steps.iter().any(Option::is_none);
-        if self.description.incomplete || self.chains.iter().any(unknown) {
-            return; // who enters what is not known
+        let mut entered = vec![false; self.chains.len()];
+        for &to in self.chains.iter().flat_map(|chain| &chain.steps).flat_map(|step| &step.outputs)
+        {
+            entered[to] = true;
         }
-        if self.description.chains.is_empty() {
-            self.problems.unplaced("no-chains", "there is no chain, so nothing to run".into());
-        }
-        let edges = self.edges();
         for (number, chain) in self.description.chains.iter().enumerate() {
             let Some(first) = chain.stages.first() else { continue };
-            let (name, first) = (&chain.name.text, &first.entry);
-            let entered = edges.iter().any(|&(_, to)| to == number);
-            let source = self.role(number, 0) == Some(Role::Source);
-            if source && entered {
-                let kind = &first.kind.text;
-                let message = format!("other chains send to `{name}`, but it begins with `{kind}`");
-                self.error(first.span, "two-entrances", message, Some("split it in two chains"));
-            } else if !source && !entered {
-                let message = format!("no packet comes to chain `{name}`");
-                let help = "begin it with `Rx(\"PORT\")`, or name it as an output of a stage";
-                self.error(chain.name.span, "no-entrance", message, Some(help));
+            let name = &chain.name.text;
+            match self.role(number, 0) {
+                Some(Role::Source) if entered[number] => {
+                    let kind = &first.entry.kind.text;
+                    let message =
+                        format!("other chains send to `{name}`, but it begins with `{kind}`");
+                    let span = first.used.unwrap_or(first.entry.span);
+                    self.error(span, "two-entrances", message, "split it in two chains");
+                }
+                Some(Role::Middle | Role::Sink)
+                    if !entered[number] && !self.named.has_chain(name, self.description) =>
+                {
+                    let message = format!("no packet comes to chain `{name}`");
+                    let help = "begin it with `Rx(\"PORT\")`, or name it as an output of a stage";
+                    self.error(chain.name.span, "no-entrance", message, help);
+                }
+                _ => {}
             }
         }
-    }
-
-    /// Which chain sends to which.
-    fn edges(&self) -> Vec<(usize, usize)> {
-        let mut edges = Vec::new();
-        for (from, chain) in self.chains.iter().enumerate() {
-            for (_, stage) in chain.stages() {
-                edges.extend(stage.outputs.iter().map(|&to| (from, to)));
-            }
-        }
-        edges
     }
 
     /// No way leads from a chain back to itself: within an actor it could not be stepped in order, and over
     /// rings it could wait for itself, and would never end.
     fn circles(&mut self) {
-        let edges = self.edges();
-        for (number, chain) in self.description.chains.iter().enumerate() {
-            let Some(circle) = circle_from(number, &edges) else { continue };
-            if circle.iter().any(|&other| other < number) {
-                continue; // reported there
-            }
-            let names: Vec<&str> =
-                circle.iter().map(|&at| self.description.chains[at].name.text.as_str()).collect();
-            let rings = circle.iter().any(|&at| {
-                self.description.chains[at].stages.iter().any(|stage| stage.entry.kind.text == RING)
-            });
-            let why = if rings {
-                "its rings would wait for each other for ever"
-            } else {
-                "they would never leave"
+        let to = |chain: &FoundChain| {
+            chain.steps.iter().flat_map(|step| step.outputs.iter().copied()).collect()
+        };
+        let mut graph = Graph { to: self.chains.iter().map(to).collect() };
+        for _ in 0..CIRCLES_MAX {
+            let Some(circle) = graph.circle() else { return };
+            let chains: Vec<&ChainEntry> =
+                circle.iter().map(|&at| &self.description.chains[at]).collect();
+            let names: Vec<&str> = chains.iter().map(|chain| chain.name.text.as_str()).collect();
+            let mut stages = chains.iter().flat_map(|chain| &chain.stages);
+            let why = match stages.any(|stage| stage.entry.kind.text == RING) {
+                true => "its rings would wait for each other for ever",
+                false => "they would never leave",
             };
             let message =
                 format!("packets go in a circle: {} -> {}; {why}", names.join(" -> "), names[0]);
-            self.error(chain.name.span, "circle", message, Some("send them to a chain that ends"));
+            self.error(chains[0].name.span, "circle", message, "send them to a chain that ends");
+            graph.take_out(circle[0]);
         }
     }
 }
 
-/// The shortest way from a chain back to itself.
-fn circle_from(start: usize, edges: &[(usize, usize)]) -> Option<Vec<usize>> {
-    let mut ways = vec![vec![start]];
-    let mut seen = vec![];
-    while !ways.is_empty() {
-        let mut longer = Vec::new();
-        for way in ways {
-            let at = *way.last()?;
-            for &(_, to) in edges.iter().filter(|&&(from, _)| from == at) {
-                if to == start {
-                    return Some(way);
-                }
-                if !seen.contains(&to) {
-                    seen.push(to);
-                    longer.push([way.as_slice(), &[to]].concat());
+/// The place of what a stage has to do with the one before it: where a part was put in, that place.
+fn relation(before: Option<&StageEntry>, stage: &StageEntry) -> Span {
+    match stage.used {
+        Some(used) if before.is_none_or(|before| before.used != stage.used) => used,
+        _ => stage.entry.kind.span,
+    }
+}
+
+/// Which chain sends to which.
+struct Graph {
+    to: Vec<Vec<usize>>,
+}
+
+impl Graph {
+    /// A way from a chain back to itself, from its first chain in the order of the file.
+    fn circle(&self) -> Option<Vec<usize>> {
+        let live = self.on_circles();
+        let mut at = live.iter().position(|&live| live)?;
+        let mut way = Vec::new();
+        let mut places = vec![None; self.to.len()];
+        // Every live chain leads to a live one, so the way must come back to itself.
+        while places[at].is_none() {
+            places[at] = Some(way.len());
+            way.push(at);
+            at = self.to[at].iter().copied().find(|&to| live[to])?;
+        }
+        let mut circle = way.split_off(places[at]?);
+        let first = circle.iter().enumerate().min_by_key(|(_, chain)| **chain)?.0;
+        circle.rotate_left(first);
+        Some(circle)
+    }
+
+    /// The chains from which a way leads to a circle: all but those that, one after the other, lead nowhere.
+    fn on_circles(&self) -> Vec<bool> {
+        let mut from = vec![Vec::new(); self.to.len()];
+        let mut left: Vec<usize> = self.to.iter().map(Vec::len).collect();
+        for (chain, to) in self.to.iter().enumerate() {
+            to.iter().for_each(|&to| from[to].push(chain));
+        }
+        let mut live = vec![true; self.to.len()];
+        let mut ends: Vec<usize> = (0..left.len()).filter(|&chain| left[chain] == 0).collect();
+        while let Some(end) = ends.pop() {
+            live[end] = false;
+            for &chain in &from[end] {
+                left[chain] -= 1;
+                if left[chain] == 0 {
+                    ends.push(chain);
                 }
             }
         }
-        ways = longer;
+        live
     }
-    None
+
+    /// Leaves out a chain, and with it every circle it is on.
+    fn take_out(&mut self, chain: usize) {
+        self.to[chain].clear();
+    }
 }

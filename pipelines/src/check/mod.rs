@@ -3,20 +3,27 @@
 //! Reports every problem, not the first, each at its place; what merely follows from a problem already
 //! reported is left out. Opens nothing: a file that passes here may still name a capture that is not there.
 
+mod actors;
 mod chains;
 mod entries;
-#[cfg(test)]
-mod tests;
+mod later;
+mod named;
+mod ports;
+pub(crate) mod ring;
+mod stages;
 
 use crate::error::Collector;
 use crate::load::Loaded;
+use crate::negotiate::{Exit, Verdict};
 use crate::ports::PortConfig;
-use crate::spec::{Cores, Description, Pools};
+use crate::spec::{Common, Cores, Description, Pools};
 use crate::text::Span;
 use corelane_runtime::actor::OnPanic;
 use corelane_runtime::edge::OnFull;
+use corelane_runtime::offload::{Facts, Offload};
 use corelane_runtime::stage::spec::{Role, Traits};
 use corelane_runtime::stage::{Registry, StageConfig, StageInfo};
+use named::Named;
 
 /// The stage that is no stage: it ends an actor and begins the next.
 pub(crate) const RING: &str = "Ring";
@@ -38,10 +45,25 @@ pub(crate) struct CheckedPort {
     /// Its arguments as written, for the plan's hash.
     pub(crate) arguments: String,
     pub(crate) config: Box<dyn PortConfig>,
-    /// Largest IP packet, bytes, where the file says so.
-    pub(crate) mtu: Option<u32>,
+    /// What all ports can be told.
+    pub(crate) common: Common,
+    /// What is known of it, for the plan.
+    pub(crate) facts: Facts,
+    /// Who said so.
+    pub(crate) origin: Origin,
+    /// Where that is written, if it is.
+    pub(crate) caps_at: Option<Span>,
     /// Where it stands in the file, for what goes wrong when it is opened.
     pub(crate) span: Span,
+}
+
+/// How it is known what a port can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The port itself was asked.
+    Asked,
+    /// From a record of that name.
+    Recorded(String),
 }
 
 /// A chain whose steps are known.
@@ -50,7 +72,8 @@ pub(crate) struct CheckedChain {
     pub(crate) steps: Vec<CheckedStep>,
 }
 
-/// One place in a chain.
+/// One place in a chain. There are few of them, so that their size does not matter.
+#[allow(clippy::large_enum_variant)]
 pub(crate) enum CheckedStep {
     /// A stage.
     Stage(CheckedStage),
@@ -63,15 +86,26 @@ pub(crate) struct CheckedStage {
     pub(crate) info: &'static StageInfo,
     pub(crate) name: Option<String>,
     pub(crate) on_panic: OnPanic,
+    pub(crate) offload: Offload,
     pub(crate) traits: Traits,
     pub(crate) config: Box<dyn StageConfig>,
-    /// Its arguments as written, for the plan's hash.
+    /// Its arguments with keys, parameters put in, for the plan's hash.
     pub(crate) arguments: String,
+    /// As the file writes it, parameters put in; its name alone where it was added.
+    pub(crate) written: String,
+    /// Where it stands in the file; `None` where it was added.
+    pub(crate) span: Option<Span>,
     /// Chains that `traits.outputs` name, by number.
     pub(crate) outputs: Vec<usize>,
     /// Its place in the chain as the file has it, and whether the file has it at all.
     pub(crate) index: usize,
     pub(crate) added: bool,
+    /// What was decided about its work, once that is.
+    pub(crate) verdicts: Vec<Verdict>,
+    /// The port it may leave work to, once that is known.
+    pub(crate) exit: Exit,
+    /// Why it was added, where it was.
+    pub(crate) note: Option<String>,
 }
 
 /// A ring between two actors.
@@ -80,6 +114,20 @@ pub(crate) struct CheckedRing {
     pub(crate) name: String,
     pub(crate) capacity: usize,
     pub(crate) on_full: OnFull,
+    /// Copies of the actor behind it.
+    pub(crate) ways: usize,
+    /// What decides which copy a packet goes to.
+    pub(crate) by: Spread,
+}
+
+/// What packets are spread over copies of an actor by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// Addresses and ports of the outermost headers.
+    #[default]
+    Flow,
+    /// Those of the innermost headers.
+    InnerFlow,
 }
 
 impl CheckedStep {
@@ -93,14 +141,15 @@ impl CheckedStep {
 pub(crate) fn check(loaded: Loaded, registry: &Registry) -> (Option<Checked>, Collector) {
     let Loaded { description, mut problems } = loaded;
     let Some(description) = description else { return (None, problems) };
-    let ports = entries::ports(&description, &mut problems);
-    let chains = entries::chains(&description, registry, &ports, &mut problems);
-    chains::check(&description, &chains, &mut problems);
-    unused_ports(&description, &chains, &mut problems);
+    let ports = ports::ports(&description, &mut problems);
+    let (chains, mut named) = stages::chains(&description, registry, &ports, &mut problems);
+    chains::check(&description, &chains, &mut named, &mut problems);
+    actors::check(&description, &chains, &mut problems);
+    unused_ports(&description, &named, &mut problems);
     if problems.has_errors() {
         return (None, problems);
     }
-    let chains = chains.into_iter().map(entries::FoundChain::finish).collect();
+    let chains = chains.into_iter().map(stages::FoundChain::finish).collect();
     let checked = Checked {
         name: description.name,
         ports: ports.into_iter().flatten().collect(),
@@ -112,23 +161,21 @@ pub(crate) fn check(loaded: Loaded, registry: &Registry) -> (Option<Checked>, Co
     (Some(checked), problems)
 }
 
+/// The ports alone, whatever stands on them.
+pub(crate) fn ports(loaded: Loaded) -> (Vec<CheckedPort>, Collector) {
+    let Loaded { description, mut problems } = loaded;
+    let ports = description.map(|found| ports::ports(&found, &mut problems)).unwrap_or_default();
+    (ports.into_iter().flatten().collect(), problems)
+}
+
 /// A port that nothing stands on is allowed, but hardly meant.
-fn unused_ports(
-    description: &Description,
-    chains: &[entries::FoundChain],
-    problems: &mut Collector,
-) {
-    if problems.has_errors() || description.incomplete {
-        return;
-    }
+fn unused_ports(description: &Description, named: &Named, problems: &mut Collector) {
     for port in &description.ports {
-        let used = chains
-            .iter()
-            .flat_map(|chain| chain.stages())
-            .any(|(_, stage)| stage.traits.port.as_deref() == Some(port.name.text.as_str()));
-        if !used {
-            let message = format!("port `{}` is used by no stage", port.name.text);
-            problems.warning(&description.text, port.name.span, "unused-port", message);
+        let name = &port.name.text;
+        if !named.has_port(name, description) {
+            let message = format!("port `{name}` is used by no stage");
+            let help = Some(format!("write `Rx(\"{name}\")` or `Tx(\"{name}\")`, or leave it out"));
+            problems.warning(&description.text, port.name.span, "unused-port", message, help);
         }
     }
 }

@@ -1,26 +1,38 @@
-//! From checked chains to a [`Plan`]: finishing steps added, chains cut into actors at their rings, actors put
-//! on CPUs, pools sized.
+//! From checked chains to a [`Plan`]: chains cut into actors, actors copied, put on CPUs, pools sized.
+//!
+//! A tour in the order of the steps: `drafts` cuts chains into actors, each once; `copies` says how often each
+//! is there; `owners` finds what may be there only once and cuts it off behind a ring; `expand` makes the
+//! copies and the rings between them; `cycles` refuses rings that wait for each other; `cpus` gives each actor
+//! a CPU; `pools` its buffers; `view` shows it all.
 //!
 //! A pure function of the description and the machine: it opens nothing and reads no clock, so the same input
 //! gives the same plan, with the same hash.
 
-mod actors;
+mod copies;
 mod cpus;
-mod finish;
+mod cycles;
+mod drafts;
+mod expand;
 mod hash;
-mod pools;
+mod owners;
+pub(crate) mod pools;
 #[cfg(test)]
 mod tests;
+mod view;
 
-use crate::check::{Checked, CheckedPort};
+pub use view::{PlacedActor, PlacedRing, Placement};
+
+use crate::check::CheckedPort;
 use crate::error::{Failure, Problems, Source};
+use crate::negotiate::{Contract, Exit, Negotiated, Verdict, Way};
 use corelane_runtime::Error;
 use corelane_runtime::actor::OnPanic;
 use corelane_runtime::edge::OnFull;
+use corelane_runtime::offload::Offload;
 use corelane_runtime::packet::HomeConfig;
 use corelane_runtime::port::Port;
 use corelane_runtime::stage::spec::{Role, Traits};
-use corelane_runtime::stage::{Registry, StageConfig, StageInfo};
+use corelane_runtime::stage::{StageConfig, StageInfo};
 use corelane_runtime::topology::Machine;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,6 +55,12 @@ pub struct Plan {
     /// CPUs the actors are put on.
     pub(crate) cpus: usize,
     pub(crate) warnings: Problems,
+    /// CPUs that nothing is put on, and why.
+    pub(crate) left_free: Vec<(Vec<usize>, String)>,
+    /// What packets may look like between stages.
+    pub(crate) contracts: Vec<Contract>,
+    /// From which port to which packets go, and how long they may be.
+    pub(crate) ways: Vec<Way>,
     /// The file, for messages.
     pub(crate) source: Arc<Source>,
 }
@@ -59,12 +77,32 @@ pub(crate) struct PlannedStage {
     pub(crate) traits: Traits,
     pub(crate) config: Box<dyn StageConfig>,
     pub(crate) on_panic: OnPanic,
+    pub(crate) offload: Offload,
+    /// As the file writes it; its name alone where it was added.
+    pub(crate) written: String,
+    /// `file:line:column`; `None` where it was added.
+    pub(crate) place: Option<String>,
+    /// What was decided about its work.
+    pub(crate) verdicts: Vec<Verdict>,
+    /// The port it may leave work to.
+    pub(crate) exit: Exit,
+    /// Why it was added, where it was.
+    pub(crate) note: Option<String>,
 }
 
 /// An actor: stages in the order packets take.
 pub(crate) struct PlannedActor {
+    /// `main`, or `main#0` where there are several copies.
     pub(crate) name: String,
+    /// Its name without the number of the copy.
+    pub(crate) base: String,
+    /// Which copy it is, and of how many.
+    pub(crate) copy: (usize, usize),
+    /// Why there are so many copies.
+    pub(crate) why_copies: String,
     pub(crate) cpu: Option<usize>,
+    /// Why it is on that CPU.
+    pub(crate) why: String,
     pub(crate) nodes: Vec<PlannedNode>,
     pub(crate) home: HomeConfig,
 }
@@ -73,7 +111,7 @@ pub(crate) struct PlannedActor {
 pub(crate) struct PlannedNode {
     /// Index into [`Plan::stages`].
     pub(crate) stage: usize,
-    /// The next stage first, then the named outputs.
+    /// The next stage first, then the named outputs; nothing at all for a stage that passes nothing on.
     pub(crate) targets: Vec<PlannedTarget>,
 }
 
@@ -84,6 +122,8 @@ pub(crate) enum PlannedTarget {
     Node(usize),
     /// Index into [`Plan::rings`].
     Ring(usize),
+    /// The stage has named outputs but no next stage.
+    Nowhere,
 }
 
 /// A ring from one actor into a node of another.
@@ -94,6 +134,8 @@ pub(crate) struct PlannedRing {
     pub(crate) to: (usize, usize),
     pub(crate) capacity: usize,
     pub(crate) on_full: OnFull,
+    /// Why it is there.
+    pub(crate) reason: String,
 }
 
 impl Plan {
@@ -126,12 +168,8 @@ impl Plan {
     }
 
     /// An error about a port, with the place where the description has that port.
-    pub(crate) fn located(&self, mut error: Error) -> Error {
-        let port = self.ports.iter().find(|port| error.what == format!("port {}", port.name));
-        if let Some(port) = port.filter(|_| error.user) {
-            error.message.push_str(&format!(" ({})", self.source.place_name(port.span)));
-        }
-        error
+    pub(crate) fn located(&self, error: Error) -> Error {
+        located(error, &self.ports, &self.source)
     }
 
     /// What is probably not meant, though it can be run.
@@ -150,28 +188,13 @@ impl Plan {
         receive.max(stages.len() - receive).max(1)
     }
 
-    /// The ports that can be reached from a node, over rings too: names, each once.
-    pub(crate) fn exits(&self, actor: usize, node: usize) -> Vec<&str> {
-        let mut exits = Vec::new();
-        for (actor, node) in self.reach(actor, node) {
-            let stage = &self.stages[self.actors[actor].nodes[node].stage];
-            let sink = stage.info.role == Role::Sink;
-            let port = stage.traits.port.as_deref().filter(|_| sink);
-            exits.extend(port.filter(|port| !exits.contains(port)));
-        }
-        exits
-    }
-
     /// Every node that packets of a node come to, itself first.
     pub(crate) fn reach(&self, actor: usize, node: usize) -> Vec<(usize, usize)> {
         let mut found = vec![(actor, node)];
         let mut next = 0;
         while let Some(&(actor, node)) = found.get(next) {
             for target in &self.actors[actor].nodes[node].targets {
-                let place = match *target {
-                    PlannedTarget::Node(to) => (actor, to),
-                    PlannedTarget::Ring(ring) => self.rings[ring].to,
-                };
+                let Some(place) = self.place_of(actor, *target) else { continue };
                 if !found.contains(&place) {
                     found.push(place);
                 }
@@ -180,43 +203,46 @@ impl Plan {
         }
         found
     }
-}
 
-/// A file has one writer: packets of several would mix by chance.
-fn one_writer(plan: &Plan) -> Result<(), Error> {
-    for port in plan.ports.iter().filter(|port| port.config.has_one_writer()) {
-        let nodes = plan.actors.iter().flat_map(|actor| &actor.nodes);
-        let stages = nodes.map(|node| &plan.stages[node.stage]);
-        let is_writer = |stage: &&PlannedStage| {
-            stage.info.role == Role::Sink && stage.traits.port.as_deref() == Some(&port.name)
-        };
-        let writers: Vec<&str> = stages.filter(is_writer).map(|stage| stage.id.as_str()).collect();
-        if writers.len() > 1 {
-            let message = format!(
-                "is written by {}, whose packets would mix by chance; give each a port with a file of its own",
-                writers.join(" and ")
-            );
-            return Err(plan.located(Error::user(format!("port {}", port.name), message)));
+    /// The node that a target of an actor's node leads to.
+    pub(crate) fn place_of(&self, actor: usize, target: PlannedTarget) -> Option<(usize, usize)> {
+        match target {
+            PlannedTarget::Node(to) => Some((actor, to)),
+            PlannedTarget::Ring(ring) => Some(self.rings[ring].to),
+            PlannedTarget::Nowhere => None,
         }
     }
-    Ok(())
+}
+
+/// An error about one of these ports, with the place where the description has that port.
+fn located(mut error: Error, ports: &[CheckedPort], source: &Source) -> Error {
+    let port = ports.iter().find(|port| error.what == format!("port {}", port.name));
+    if let Some(port) = port.filter(|_| error.user) {
+        error.message.push_str(&format!(" ({})", source.place_name(port.span)));
+    }
+    error
 }
 
 /// Places a checked description on a machine.
 pub(crate) fn place(
-    mut checked: Checked,
-    registry: &Registry,
+    negotiated: Negotiated,
     machine: &Machine,
     source: Arc<Source>,
 ) -> Result<Plan, Failure> {
-    finish::add_steps(&mut checked.chains, registry)?;
-    let hash = hash::Hasher::of(&checked);
-    let mut plan = actors::instantiate(checked.chains);
+    let Negotiated { checked, edges, ways } = negotiated;
+    let hash = hash::Hasher::of(&checked, &edges);
+    // First of all: what follows would count copies for CPUs that are not there.
+    cpus::check(&checked.cores, machine)?;
+    let layout = owners::settle(&checked, machine)
+        .map_err(|error| located(error, &checked.ports, &source))?;
+    let mut plan = expand::expand(checked.chains, layout, &source)?;
+    plan.contracts = edges;
+    plan.ways = ways;
     plan.name = checked.name;
     plan.ports = checked.ports;
     plan.source = source;
     plan.hash_seed = checked.hash_seed;
-    one_writer(&plan)?;
+    cycles::check(&plan)?;
     cpus::assign(&mut plan, &checked.cores, machine)?;
     pools::size(&mut plan, &checked.pools, machine)?;
     plan.hash = hash.with(&plan);

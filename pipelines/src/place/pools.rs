@@ -1,13 +1,15 @@
 //! How many buffers each actor's pool has.
 //!
 //! Buffers that come in by an actor may lie in every burst, ring and stash behind it and in what stages hold
-//! back, so all of that must fit its pool. A packet that was joined takes many buffers; a pool is made big
-//! enough for a fair share of those, and where it is empty a source waits and loses nothing. What a fixed
-//! pool lacks is said with the sum.
+//! back, so all of that must fit its pool; before copies of an actor that is a ring to each. A packet that was
+//! joined takes many buffers; a pool is made big enough for a fair share of those, and where it is empty a source
+//! waits and loses nothing. What a fixed pool lacks is said with the sum, and so is what all pools together have
+//! beyond the most that a plan may take.
 
-use super::{Plan, PlannedTarget};
+use super::{Plan, PlannedActor, PlannedStage, PlannedTarget};
 use crate::spec::Pools;
 use corelane_runtime::Error;
+use corelane_runtime::offload::Caps;
 use corelane_runtime::packet::{BURST_MAX, HomeConfig, LARGE_ROOM, SMALL_ROOM};
 use corelane_runtime::stage::spec::Role;
 use corelane_runtime::topology::Machine;
@@ -24,6 +26,8 @@ const LARGE: std::ops::RangeInclusive<u64> = 64..=512;
 const SPARE: u64 = 256;
 /// Largest pool, bytes.
 const POOL_MAX: u64 = 1 << 30;
+/// Most bytes of all pools together.
+const TOTAL_MAX: u64 = 16 << 30;
 /// Bytes of a buffer's header, which is all that a shell has.
 const SHELL: u64 = 128;
 
@@ -32,16 +36,27 @@ const SHELL: u64 = 128;
 struct Sum {
     bursts: u64,
     held: u64,
-    /// Name, capacity and stash.
-    rings: Vec<(String, u64)>,
+    /// Name of the actor behind, capacity and stash, and how many such rings there are.
+    rings: Vec<(String, u64, u64)>,
     /// Of all these, packets that may have been joined.
     joined: u64,
 }
 
 impl Sum {
     fn packets(&self) -> u64 {
-        let rings = self.rings.iter().map(|(_, slots)| *slots);
+        let rings = self.rings.iter().map(|(_, slots, count)| slots.saturating_mul(*count));
         rings.fold(self.bursts.saturating_add(self.held), u64::saturating_add)
+    }
+
+    /// Adds a ring; those to copies of one actor are counted together.
+    fn ring(&mut self, to: &PlannedActor, name: &str, slots: u64) {
+        let known =
+            |(known, size, _): &&mut (String, u64, u64)| *known == to.base && *size == slots;
+        match self.rings.iter_mut().find(known) {
+            Some((_, _, count)) => *count += 1,
+            None if to.copy.1 > 1 => self.rings.push((to.base.clone(), slots, 1)),
+            None => self.rings.push((name.to_owned(), slots, 1)),
+        }
     }
 
     /// What makes fewer packets fit, where the file can say so.
@@ -59,8 +74,11 @@ impl Sum {
         if self.held > 0 {
             text.push_str(&format!(" + {} held by stages", self.held));
         }
-        for (name, slots) in &self.rings {
-            text.push_str(&format!(" + {slots} in ring {name} and its stash"));
+        for (name, slots, count) in &self.rings {
+            text.push_str(&match count {
+                1 => format!(" + {slots} in ring {name} and its stash"),
+                count => format!(" + {count} x {slots} in rings to {name} and their stashes"),
+            });
         }
         format!("{text} = {}", self.packets())
     }
@@ -72,14 +90,51 @@ pub(super) fn size(plan: &mut Plan, fixed: &Pools, machine: &Machine) -> Result<
         let home = home(plan, index, fixed, machine)?;
         plan.actors[index].home = home;
     }
-    Ok(())
+    total(plan)
+}
+
+/// Refuses pools that together take too much, with the sum.
+fn total(plan: &Plan) -> Result<(), Error> {
+    let homes = plan.actors.iter().map(|actor| bytes(&actor.home));
+    let total = homes.clone().fold(0, u64::saturating_add);
+    if total <= TOTAL_MAX {
+        return Ok(());
+    }
+    let mut sizes: Vec<(u64, usize)> = Vec::new();
+    for size in homes {
+        match sizes.iter_mut().find(|(known, _)| *known == size) {
+            Some((_, count)) => *count += 1,
+            None => sizes.push((size, 1)),
+        }
+    }
+    let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+    let terms: Vec<String> =
+        sizes.iter().map(|(size, count)| format!("{count} x {} MiB", mebibytes(*size))).collect();
+    let message = format!(
+        "{} actors need {} MiB together ({}), more than the {} MiB they may have; ask for fewer copies, or give \
+         rings less capacity",
+        plan.actors.len(),
+        mebibytes(total),
+        terms.join(" + "),
+        mebibytes(TOTAL_MAX)
+    );
+    Err(Error::user("pools", message))
+}
+
+/// Bytes of a pool.
+pub(crate) fn bytes(home: &HomeConfig) -> u64 {
+    let buffers = [home.shells, home.small, home.large].map(u64::from);
+    SIZES.iter().zip(buffers).map(|(size, n)| size * n).sum()
 }
 
 fn home(plan: &Plan, index: usize, fixed: &Pools, machine: &Machine) -> Result<HomeConfig, Error> {
     let actor = &plan.actors[index];
     let stage_of = |node: usize| &plan.stages[actor.nodes[node].stage];
     let source = (0..actor.nodes.len()).find(|&node| stage_of(node).info.role == Role::Source);
-    let cutter = (0..actor.nodes.len()).find(|&node| stage_of(node).traits.multiplies);
+    let cuts = |node: &usize| {
+        stage_of(*node).traits.multiplies || is_left_superpackets(plan, stage_of(*node))
+    };
+    let cutter = (0..actor.nodes.len()).find(cuts);
     let brought = source.map(|node| sum(plan, index, node)).unwrap_or_default();
     let made = cutter.map(|node| sum(plan, index, node)).unwrap_or_default();
 
@@ -110,6 +165,14 @@ fn home(plan: &Plan, index: usize, fixed: &Pools, machine: &Machine) -> Result<H
     };
     let node = actor.cpu.and_then(|cpu| machine.node_of(cpu));
     Ok(HomeConfig { name: actor.name.clone(), shells, small, large, node })
+}
+
+/// Whether superpackets may come to a stage for its port to cut: should the port no longer do it, `Tx` does.
+fn is_left_superpackets(plan: &Plan, stage: &PlannedStage) -> bool {
+    let cutting = Caps::TSO4 | Caps::TSO6 | Caps::USO4 | Caps::USO6;
+    let port = stage.traits.port.as_deref().filter(|_| stage.info.role == Role::Sink);
+    let mut ports = plan.ports.iter();
+    ports.any(|known| Some(known.name.as_str()) == port && known.facts.granted.intersects(cutting))
 }
 
 /// Bytes of a buffer of each size, shells first.
@@ -165,7 +228,7 @@ fn sum(plan: &Plan, actor: usize, node: usize) -> Sum {
             }
             rings.push(ring);
             let slots = plan.rings[ring].capacity as u64 + burst;
-            sum.rings.push((plan.rings[ring].name.clone(), slots));
+            sum.ring(&plan.actors[plan.rings[ring].to.0], &plan.rings[ring].name, slots);
             sum.joined += if is_joined { slots } else { 0 };
         }
     }
@@ -186,10 +249,7 @@ fn joined_behind(plan: &Plan, actor: usize, node: usize) -> Vec<(usize, usize)> 
             continue;
         }
         for target in &plan.actors[at.0].nodes[at.1].targets {
-            let place = match *target {
-                PlannedTarget::Node(to) => (at.0, to),
-                PlannedTarget::Ring(ring) => plan.rings[ring].to,
-            };
+            let Some(place) = plan.place_of(at.0, *target) else { continue };
             if !found.contains(&place) {
                 found.push(place);
             }

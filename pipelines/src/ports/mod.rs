@@ -5,18 +5,16 @@
 
 mod emulated;
 mod pcap;
+mod record;
 
+pub(crate) use record::record;
+
+use crate::spec::Common;
 use corelane_runtime::Error;
+use corelane_runtime::offload::Facts;
 use corelane_runtime::port::Port;
 use corelane_runtime::stage::{Args, ConfigError};
 use std::path::Path;
-
-/// Keys that all ports have.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Common {
-    /// Largest IP packet, bytes.
-    pub(crate) mtu: Option<u32>,
-}
 
 /// A port whose arguments are read.
 pub(crate) trait PortConfig: Send {
@@ -40,6 +38,10 @@ pub(crate) trait PortConfig: Send {
     fn has_one_writer(&self) -> bool {
         false
     }
+    /// Reasons for which it may lose packets: all there are.
+    fn drop_reasons(&self) -> Vec<&'static str>;
+    /// What it can do, as far as that is known before it is opened.
+    fn facts(&self) -> Facts;
     /// Opens it, with so many queues in each direction.
     fn open(&self, name: &str, queues: usize) -> Result<Box<dyn Port>, Error>;
 }
@@ -65,6 +67,17 @@ pub(crate) const KINDS: &[PortKind] = &[
 /// The kind of that name.
 pub(crate) fn kind(name: &str) -> Option<&'static PortKind> {
     KINDS.iter().find(|kind| kind.name == name)
+}
+
+/// An error where the description wants more queues than the device has.
+fn too_many_queues(common: &Common, facts: &Facts) -> Vec<ConfigError> {
+    match (common.queues, facts.queues) {
+        (Some(wanted), Some(most)) if wanted > most => wrong(
+            "queues",
+            format!("`queues` is {wanted}, but the device has {most}; give it fewer, or `Auto`"),
+        ),
+        _ => Vec::new(),
+    }
 }
 
 /// An error about one key.

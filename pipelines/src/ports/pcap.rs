@@ -1,8 +1,14 @@
 //! `Pcap(read: "in.pcap", write: "out.pcapng", loop: false)`: capture files.
+//!
+//! With the common key `caps` a plan is made as if the files were that NIC, to see what it would be; it cannot be
+//! run, as a file does no NIC's work.
 
-use super::{Common, PortConfig, wrong};
+use super::{PortConfig, too_many_queues, wrong};
+use crate::spec::Common;
+use corelane_device::caps::Record;
 use corelane_device::{Pcap, PcapConfig};
 use corelane_runtime::Error;
+use corelane_runtime::offload::{Caps, Facts, Limits};
 use corelane_runtime::port::Port;
 use corelane_runtime::stage::{Args, ConfigError};
 use corelane_stages::config;
@@ -21,6 +27,8 @@ struct Spec {
 struct Config {
     spec: Spec,
     mtu: Option<u32>,
+    /// The NIC that plans are made for.
+    record: Option<Record>,
 }
 
 pub(super) fn configure(
@@ -37,7 +45,14 @@ pub(super) fn configure(
     if spec.repeat && spec.read.is_none() {
         return Err(wrong("loop", "only what is read can be read again and again; give it `read`"));
     }
-    Ok(Box::new(Config { spec, mtu: common.mtu }))
+    if common.verify {
+        return Err(wrong("verify", "a capture file has no hardware to try; take `verify` off"));
+    }
+    let config = Config { spec, mtu: common.mtu, record: common.record.clone() };
+    match too_many_queues(common, &config.facts()) {
+        mistakes if mistakes.is_empty() => Ok(Box::new(config)),
+        mistakes => Err(mistakes),
+    }
 }
 
 impl PortConfig for Config {
@@ -65,7 +80,28 @@ impl PortConfig for Config {
         true
     }
 
+    fn drop_reasons(&self) -> Vec<&'static str> {
+        vec!["too_large_for_pool", "unsupported_request", "write_error"]
+    }
+
+    fn facts(&self) -> Facts {
+        if let Some(record) = &self.record {
+            let mut facts = record.facts.clone();
+            facts.limits.mtu = self.mtu.or(facts.limits.mtu);
+            return facts;
+        }
+        let limits = Limits { mtu: self.mtu, ..Limits::default() };
+        Facts::new(Caps::MULTI_PART, limits)
+    }
+
     fn open(&self, name: &str, queues: usize) -> Result<Box<dyn Port>, Error> {
+        if let Some(record) = &self.record {
+            let caps = &record.name;
+            let message = format!(
+                "is a capture file, which has no hardware and cannot do what `caps` says ({caps});                  take `caps` off, or run an emulated one: --port '{name}=Emulated(..)'"
+            );
+            return Err(Error::user(format!("port {name}"), message));
+        }
         let mut config = PcapConfig::new(name);
         config.read = self.spec.read.as_ref().map(Into::into);
         config.write = self.spec.write.as_ref().map(Into::into);
@@ -73,5 +109,39 @@ impl PortConfig for Config {
         config.queues = queues;
         config.mtu = self.mtu;
         Ok(Box::new(Pcap::open(config)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn as_if(caps: &str) -> Common {
+        let record = super::super::record(caps, Path::new("")).ok();
+        Common { record, ..Common::default() }
+    }
+
+    #[test]
+    fn a_plan_takes_the_record_and_a_run_is_refused_with_the_cure() {
+        let args = Args { text: "(read: \"x.pcap\")" };
+        let common = Common { mtu: Some(900), ..as_if("mlx5-like") };
+        let port = configure(args, &common).unwrap();
+        let facts = port.facts();
+        assert!(facts.granted.contains(Caps::RX_COMPLETE));
+        assert_eq!((facts.limits.mtu, facts.queues), (Some(900), Some(128)));
+        let error = port.open("wan", 1).err().unwrap();
+        assert!(error.user && error.what == "port wan", "{error}");
+        assert!(error.message.contains("has no hardware"), "{error}");
+        assert!(error.message.contains("--port 'wan=Emulated(..)'"), "{error}");
+    }
+
+    #[test]
+    fn a_file_has_nothing_to_verify_and_is_read_by_as_many_as_want() {
+        let args = || Args { text: "(read: \"x.pcap\")" };
+        let error = |common: &Common| configure(args(), common).err().unwrap().remove(0).message;
+        let verify = Common { verify: true, ..Common::default() };
+        assert!(error(&verify).contains("take `verify` off"));
+        let queues = Common { queues: Some(4), ..Common::default() };
+        assert_eq!(configure(args(), &queues).unwrap().facts().queues, None);
     }
 }

@@ -6,7 +6,6 @@ use super::{
     Simulation, StageReport, Totals,
 };
 use crate::place::Plan;
-use corelane_runtime::actor::Actor;
 use corelane_runtime::counters::{self, StageReport as Books};
 use corelane_runtime::packet::Units;
 use corelane_runtime::port::{self, Direction};
@@ -18,6 +17,8 @@ pub(crate) struct Facts {
     pub(super) plan: String,
     pub(super) ports: Vec<PortFacts>,
     pub(super) stages: Vec<StageFacts>,
+    /// Names, in the order of the plan.
+    pub(crate) actors: Vec<String>,
     pub(super) cpus: Vec<Option<usize>>,
     /// Name, from, to.
     pub(super) rings: Vec<(String, String, String)>,
@@ -80,6 +81,7 @@ impl Facts {
                 .map(|port| PortFacts { name: port.name.clone(), kind: port.kind.clone() })
                 .collect(),
             stages: stages.collect(),
+            actors: plan.actors.iter().map(|actor| actor.name.clone()).collect(),
             cpus: plan.actors.iter().map(|actor| actor.cpu).collect(),
             rings: rings.collect(),
         }
@@ -94,30 +96,42 @@ fn reasons(declared: &[&str], label: Option<&str>) -> Vec<String> {
     }
 }
 
-/// Reads the books of actors that have ended and been emptied.
-pub(crate) fn make(facts: &Facts, actors: &mut [Actor], mode: Mode, duration: Duration) -> Report {
-    let books: Vec<counters::ActorReport> = actors.iter_mut().map(Actor::report).collect();
-    let unbalanced = balance::complaints(facts, &books);
-    let (stopped, simulation) = match mode {
-        Mode::Threads { stopped } => (stopped, None),
-        Mode::Simulated { seed, turns, stopped } => (stopped, Some(Simulation { seed, turns })),
+/// Makes a report of the books of actors that have ended and been emptied, or that go on.
+pub(crate) fn make(
+    facts: &Facts,
+    books: &[counters::ActorReport],
+    mode: Mode,
+    duration: Duration,
+) -> Report {
+    let mut simulation = None;
+    let (live, late, stopped) = match mode {
+        Mode::Threads { stopped } => (false, Vec::new(), stopped),
+        Mode::Live { late, stopped } => (true, late, stopped),
+        Mode::Simulated { seed, turns, stopped } => {
+            simulation = Some(Simulation { seed, turns });
+            (false, Vec::new(), stopped)
+        }
     };
+    // Of actors that go on, each told its books at another moment.
+    let unbalanced = if live { Vec::new() } else { balance::complaints(facts, books) };
     Report {
         schema: SCHEMA,
         pipeline: facts.pipeline.clone(),
         plan: facts.plan.clone(),
-        balanced: unbalanced.is_empty(),
+        live,
+        late,
+        balanced: !live && unbalanced.is_empty(),
         unbalanced,
-        errors: errors(&books),
+        errors: errors(books),
         stopped,
         duration_s: duration.as_secs_f64(),
         simulation,
-        ports: ports(facts, &books),
-        stages: stages(facts, &books),
-        actors: books.iter().enumerate().map(|(at, book)| actor(facts, at, book)).collect(),
-        rings: rings(facts, &books),
+        ports: ports(facts, books),
+        stages: stages(facts, books),
+        actors: books.iter().map(|book| actor(facts, book)).collect(),
+        rings: rings(facts, books),
         homes: books.iter().map(home).collect(),
-        totals: totals(&books),
+        totals: totals(books),
     }
 }
 
@@ -257,16 +271,22 @@ fn add(stage: &mut StageReport, facts: &StageFacts, share: &Books) {
     stage.bursts += share.bursts;
 }
 
-fn actor(facts: &Facts, index: usize, book: &counters::ActorReport) -> ActorReport {
+fn actor(facts: &Facts, book: &counters::ActorReport) -> ActorReport {
     let stages = book.stages.iter().map(|share| {
         let mut stage = blank(&facts.stages[share.stage]);
         add(&mut stage, &facts.stages[share.stage], share);
         stage
     });
     let [steps_worked, steps_idle, steps_blocked] = book.steps;
+    let [busy_s, poll_s, idle_s] = book.times.map(|ns| Duration::from_nanos(ns).as_secs_f64());
+    let index = facts.actors.iter().position(|actor| *actor == book.name);
     ActorReport {
         name: book.name.clone(),
-        cpu: facts.cpus.get(index).copied().flatten(),
+        cpu: index.and_then(|index| facts.cpus.get(index).copied().flatten()),
+        pinned: book.cpus.clone(),
+        busy_s,
+        poll_s,
+        idle_s,
         steps_worked,
         steps_idle,
         steps_blocked,

@@ -20,10 +20,12 @@ use serde::Serialize;
 pub const SCHEMA: u32 = 1;
 
 /// How the actors were run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// On threads.
     Threads { stopped: bool },
+    /// On threads, and they still run; `late` did not say in time how far they are.
+    Live { late: Vec<String>, stopped: bool },
     /// In the simulator.
     Simulated { seed: u64, turns: u64, stopped: bool },
 }
@@ -37,6 +39,11 @@ pub struct Report {
     pub pipeline: String,
     /// Hash of the plan.
     pub plan: String,
+    /// Whether the run goes on: then nothing is said about balance, which can be told at the end only.
+    pub live: bool,
+    /// Of a run that goes on, the actors that did not say in time how far they are: what stands here of them
+    /// is older, or missing.
+    pub late: Vec<String>,
     /// Whether every packet and every buffer is accounted for.
     pub balanced: bool,
     /// What does not add up, in words.
@@ -94,8 +101,21 @@ pub struct PortReport {
     pub tx_wire_packets: u64,
     /// Losses inside the device, by reason.
     pub drops: Named<u64>,
+    /// What it could do at the start and lost on the way, in the order it was seen.
+    pub demoted: Vec<Demotion>,
     /// Queue by queue.
     pub queues: Vec<QueueReport>,
+}
+
+/// A capability that a port lost while packets flowed. Software did the work from then on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Demotion {
+    /// As written in descriptions: `tso4`.
+    pub capability: String,
+    /// What happened.
+    pub why: String,
+    /// When it was seen, seconds from the start; virtual ones in a simulation.
+    pub at_s: f64,
 }
 
 /// A queue of a port.
@@ -169,8 +189,16 @@ pub struct StageReport {
 pub struct ActorReport {
     /// Name in the plan.
     pub name: String,
-    /// The CPU it was pinned to.
+    /// The CPU it was to be pinned to.
     pub cpu: Option<usize>,
+    /// Where it was to be pinned, the CPUs that the kernel says its thread may run on.
+    pub pinned: Vec<usize>,
+    /// Seconds its thread spent in steps that did work. This and the next two are 0 in a simulation.
+    pub busy_s: f64,
+    /// Seconds it spent looking for work.
+    pub poll_s: f64,
+    /// Seconds it was asleep.
+    pub idle_s: f64,
     /// Steps that did work.
     pub steps_worked: u64,
     /// Steps that found nothing to do.
@@ -275,6 +303,8 @@ pub struct Totals {
     pub stopped: u64,
     /// Times a stage panicked.
     pub panics: u64,
+    /// Capabilities that ports lost on the way.
+    pub demoted: u64,
 }
 
 impl Report {
@@ -287,9 +317,10 @@ impl Report {
             .map_err(|error| corelane_runtime::Error::system("report", error.to_string()))
     }
 
-    /// Whether something failed: damaged input, a stage that panicked, books that do not add up.
+    /// Whether something failed: damaged input, a stage that panicked, a required capability lost, books that do
+    /// not add up.
     pub fn has_failed(&self) -> bool {
-        !self.balanced || !self.errors.is_empty() || self.totals.panics > 0
+        !(self.balanced || self.live) || !self.errors.is_empty() || self.totals.panics > 0
     }
 
     /// Whether packets were discarded because the run was ended by force, or it may have been so.

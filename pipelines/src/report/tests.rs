@@ -31,6 +31,9 @@ fn actor(name: &str, stages: Vec<StageReport>) -> ActorReport {
         stages,
         home,
         steps: [0; 3],
+        times: [0; 3],
+        cpus: Vec::new(),
+        ended: true,
         rings_out,
         rings_in,
         failed: None,
@@ -66,6 +69,7 @@ fn facts() -> Facts {
         plan: "0".into(),
         ports: vec![port("a"), port("b")],
         stages: vec![stage("m.0"), stage("m.1")],
+        actors: vec!["first".into(), "second".into()],
         cpus: vec![None, None],
         rings: vec![("r".into(), "first".into(), "second".into())],
     }

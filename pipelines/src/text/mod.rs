@@ -31,6 +31,11 @@ impl Span {
         self.start..self.end
     }
 
+    /// The same, `by` bytes further on.
+    pub(crate) fn moved(self, by: usize) -> Span {
+        Span::new(self.start + by, self.end + by)
+    }
+
     /// From the start of one to the end of the other.
     pub(crate) fn to(self, other: Span) -> Span {
         Span::new(self.start, other.end)
@@ -61,7 +66,12 @@ impl Mapped {
 
     /// Adds the bytes of `source` at `span`.
     pub(crate) fn copy(&mut self, source: &str, span: Span) {
-        self.pieces.push(Piece { at: self.text.len(), origin: span, exact: true });
+        self.copy_from(source, span, 0);
+    }
+
+    /// Adds the bytes of `source` at `span`, where `source` itself stands at `base` of what places count in.
+    pub(crate) fn copy_from(&mut self, source: &str, span: Span, base: usize) {
+        self.pieces.push(Piece { at: self.text.len(), origin: span.moved(base), exact: true });
         self.text.push_str(source.get(span.range()).unwrap_or_default());
     }
 

@@ -27,26 +27,63 @@ pub(crate) struct Expanded {
     pub(crate) unplaced: Vec<String>,
     /// Names of parameters that stand nowhere, and where they are declared.
     pub(crate) unused: Vec<(String, Span)>,
+    /// Where the text of the file ends, and where each text given beside it stands.
+    pub(crate) file: Span,
+    pub(crate) beside: Vec<Span>,
 }
 
-/// Replaces parameters in `text`, whose tree is `root`, by their defaults or by what `sets` says.
-pub(crate) fn expand(text: &str, root: &Node, sets: &[(String, String)]) -> Expanded {
+impl Expanded {
+    /// Adds a text as it stands, in which no parameters are put in; returns where.
+    pub(crate) fn append(&mut self, given: &Beside) -> Span {
+        self.text.insert("\n", Span::new(given.base, given.base));
+        let start = self.text.text().len();
+        self.text.copy_from(&given.text, Span::new(0, given.text.len()), given.base);
+        Span::new(start, self.text.text().len())
+    }
+}
+
+/// A text that was given beside the file, such as a port on the command line.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    /// Its place among places in the file, behind all of those.
+    pub(crate) base: usize,
+    pub(crate) text: String,
+}
+
+/// Replaces parameters in `text`, whose tree is `root`, and in the texts `beside` it, by their defaults or by
+/// what `sets` says.
+pub(crate) fn expand(
+    text: &str,
+    root: &Node,
+    sets: &[(String, String)],
+    beside: &[Beside],
+) -> Expanded {
     let mut expander =
-        Expander { text, values: Vec::new(), mistakes: Vec::new(), unplaced: Vec::new() };
+        Expander { text, base: 0, values: Vec::new(), mistakes: Vec::new(), unplaced: Vec::new() };
     let declared = declared(text, root);
     if let Some(params) = declared {
         expander.read_defaults(params, sets);
     }
     expander.refuse_unknown_sets(sets);
-    let mut strings = Vec::new();
-    collect_strings(root, declared.map(|node| node.span), &mut strings);
-    let mapped = expander.rewrite(&strings);
+    let mut mapped = Mapped::default();
+    expander.rewrite(root, declared.map(|node| node.span), &mut mapped);
+    let file = Span::new(0, mapped.text().len());
+    let mut places = Vec::new();
+    for Beside { base, text } in beside {
+        (expander.text, expander.base) = (text, *base);
+        mapped.insert("\n", Span::new(*base, *base));
+        let start = mapped.text().len();
+        expander.rewrite(&parse(text).root, None, &mut mapped);
+        places.push(Span::new(start, mapped.text().len()));
+    }
     let unused = expander.values.into_iter().filter(|param| !param.used);
     Expanded {
         text: mapped,
         mistakes: expander.mistakes,
         unplaced: expander.unplaced,
         unused: unused.map(|param| (param.name, param.declared)).collect(),
+        file,
+        beside: places,
     }
 }
 
@@ -62,23 +99,12 @@ fn collect_strings(node: &Node, except: Option<Span>, found: &mut Vec<Span>) {
     if except == Some(node.span) {
         return;
     }
-    match &node.kind {
-        Kind::Str => found.push(node.span),
-        Kind::Call(call) => {
-            let fields = call.fields.iter().map(|field| &field.value);
-            let mut all: Vec<&Node> = call.values.iter().chain(fields).collect();
-            all.sort_by_key(|node| node.span.start);
-            all.into_iter().for_each(|node| collect_strings(node, except, found));
-        }
-        Kind::List(nodes) => nodes.iter().for_each(|node| collect_strings(node, except, found)),
-        Kind::Map(entries) => {
-            for (key, value) in entries {
-                collect_strings(key, except, found);
-                collect_strings(value, except, found);
-            }
-        }
-        Kind::Plain | Kind::Broken => {}
+    if matches!(node.kind, Kind::Str) {
+        found.push(node.span);
     }
+    let mut all = node.children();
+    all.sort_by_key(|node| node.span.start);
+    all.into_iter().for_each(|node| collect_strings(node, except, found));
 }
 
 /// A parameter.
@@ -91,6 +117,8 @@ struct Param {
 
 struct Expander<'t> {
     text: &'t str,
+    /// The place of `text` among those that mistakes are noted at.
+    base: usize,
     values: Vec<Param>,
     mistakes: Vec<Mistake>,
     unplaced: Vec<String>,
@@ -101,21 +129,27 @@ impl Expander<'_> {
         self.text.get(span.range()).unwrap_or_default()
     }
 
-    fn note(&mut self, code: &'static str, span: Span, message: String) {
-        self.mistakes.push(Mistake { code, span, message });
+    fn note(&mut self, code: &'static str, span: Span, message: String, help: Option<String>) {
+        let mistake = Mistake::new(code, span.moved(self.base), message);
+        self.mistakes.push(Mistake { help, ..mistake });
     }
 
     fn read_defaults(&mut self, params: &Node, sets: &[(String, String)]) {
         let Kind::Map(entries) = &params.kind else {
             if !matches!(params.kind, Kind::Broken) {
-                let message = "`params` holds names and values: { \"name\": value }".to_owned();
-                self.note("bad-value", params.span, message);
+                let message = "`params` holds names and values".to_owned();
+                let help = "write { \"name\": value }".to_owned();
+                self.note("bad-value", params.span, message, Some(help));
             }
             return;
         };
         for (key, default) in entries {
             let Some(name) = string_value(self.slice(key.span)) else {
-                self.note("bad-value", key.span, "a parameter's name is a string".into());
+                if key.is_whole() {
+                    let message = "a parameter's name is a text in quotes".to_owned();
+                    let help = "such as \"hold\"".to_owned();
+                    self.note("bad-value", key.span, message, Some(help));
+                }
                 continue;
             };
             let set = sets.iter().rev().find(|(set, _)| *set == name).map(|(_, value)| value);
@@ -136,8 +170,9 @@ impl Expander<'_> {
             Some(text) => self.set_as_ron(name, text),
             None => match required {
                 Some(what) => {
-                    let message = format!("`{name}` must be set ({what}): --set {name}=..");
-                    self.note("missing-parameter", default.span, message);
+                    let message = format!("parameter `{name}` must be set: {what}");
+                    let help = format!("--set {name}=..");
+                    self.note("missing-parameter", default.span, message, Some(help));
                     Value::Missing
                 }
                 None => self.default(default),
@@ -157,19 +192,22 @@ impl Expander<'_> {
             _ => None,
         };
         if what.is_none() && default.is_whole() {
-            let message = "`Required` says in one text what is wanted: Required(\"a file\")";
-            self.note("bad-value", default.span, message.to_owned());
+            let message = "`Required` says in one text what is wanted".to_owned();
+            let help = "such as Required(\"a file\")".to_owned();
+            self.note("bad-value", default.span, message, Some(help));
         }
         Some(what)
     }
 
     fn default(&mut self, default: &Node) -> Value {
         match default.kind {
-            Kind::Broken => Value::Missing,
+            Kind::Broken | Kind::Missing => Value::Missing,
             Kind::Str => match string_value(self.slice(default.span)) {
                 Some(text) => Value::Text(text),
                 None => {
-                    self.note("syntax", default.span, "this string cannot be read".into());
+                    let help = "`\\\\` is a backslash, r\"..\" takes all as it stands".to_owned();
+                    let message = "this string cannot be read".to_owned();
+                    self.note("syntax", default.span, message, Some(help));
                     Value::Missing
                 }
             },
@@ -203,20 +241,21 @@ impl Expander<'_> {
         }
     }
 
-    fn rewrite(&mut self, strings: &[Span]) -> Mapped {
-        let mut mapped = Mapped::default();
+    /// Adds the text to `mapped`, the strings of its tree put in, but for those in `except`.
+    fn rewrite(&mut self, root: &Node, except: Option<Span>, mapped: &mut Mapped) {
+        let mut strings = Vec::new();
+        collect_strings(root, except, &mut strings);
         let mut done = 0;
-        for &span in strings {
+        for span in strings {
             if !self.slice(span).contains('$') {
                 continue;
             }
-            mapped.copy(self.text, Span::new(done, span.start));
+            mapped.copy_from(self.text, Span::new(done, span.start), self.base);
             let replacement = self.replacement(span);
-            mapped.insert(&replacement, span);
+            mapped.insert(&replacement, span.moved(self.base));
             done = span.end;
         }
-        mapped.copy(self.text, Span::new(done, self.text.len()));
-        mapped
+        mapped.copy_from(self.text, Span::new(done, self.text.len()), self.base);
     }
 
     /// What stands in for the string at `span`.
@@ -241,12 +280,16 @@ impl Expander<'_> {
     fn lookup(&mut self, name: &str, span: Span) -> Option<&Value> {
         let Some(at) = self.values.iter().position(|param| param.name == name) else {
             let known = self.values.iter().map(|param| param.name.as_str());
-            let hint = match crate::error::near(name, known) {
+            let near = crate::error::near(name, known).map(str::to_owned);
+            let help = match &near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "declare it under `params`, or write `$$` for a dollar".to_owned(),
             };
-            let message = format!("no parameter is called `{name}`; {hint}");
-            self.note("unknown-parameter", span, message);
+            let message = format!("no parameter is called `{name}`");
+            self.note("unknown-parameter", span, message, Some(help));
+            // Whoever is told so need not be told that nobody uses that one.
+            let meant = self.values.iter_mut().find(|param| Some(&param.name) == near.as_ref());
+            meant.into_iter().for_each(|param| param.used = true);
             return None;
         };
         self.values[at].used = true;
@@ -266,8 +309,9 @@ impl Expander<'_> {
             }
             let inside = after.strip_prefix('{').and_then(|after| after.split_once('}'));
             let Some((name, after)) = inside else {
-                let message = "`$` in a text begins `${name}`; write `$$` for a dollar".to_owned();
-                self.note("unknown-parameter", span, message);
+                let message = "`$` in a text begins `${name}`".to_owned();
+                let help = "write `$$` for a dollar".to_owned();
+                self.note("unknown-parameter", span, message, Some(help));
                 return None;
             };
             match self.lookup(name, span)? {
@@ -281,7 +325,7 @@ impl Expander<'_> {
     }
 }
 
-/// Stands where a value is missing and the reason has been told: [`parse`] reads it as [`Kind::Broken`], so
+/// Stands where a value is missing and the reason has been told: [`parse`] reads it as [`Kind::Missing`], so
 /// that nobody complains again.
 pub(crate) const BROKEN: &str = "__missing__";
 
@@ -293,7 +337,7 @@ fn required_value(text: &str) -> Value {
         // A file called `10.pcap` is no number.
         Kind::Plain => ron::from_str::<ron::Value>(text).is_ok(),
         Kind::List(_) | Kind::Map(_) | Kind::Str => parsed.mistakes.is_empty(),
-        Kind::Call(_) | Kind::Broken => false,
+        Kind::Call(_) | Kind::Broken | Kind::Missing => false,
     };
     if value { Value::Ron(value_text(text, &parsed.root)) } else { Value::Text(text.to_owned()) }
 }

@@ -1,7 +1,7 @@
 //! Positions and replacement, against `ron` itself where it can say what is right.
 
-use super::params::{expand, quote, string_value};
-use super::tree::{Kind, Node, parse};
+use super::params::{Beside, expand, quote, string_value};
+use super::tree::{Kind, Mistake, Node, parse, parse_part};
 use super::{Mapped, Span};
 use proptest::prelude::*;
 use ron::value::RawValue;
@@ -11,18 +11,7 @@ const SOUP: &str = r##"(Rx|Tx|a|b|\(|\)|\[|\]|\{|\}|:|,|"x"|"\$p"|"\$\{p\}"|"\$\
 
 fn spans_hold(node: &Node, text: &str) -> bool {
     let inside = text.get(node.span.range()).is_some();
-    inside
-        && match &node.kind {
-            Kind::Plain | Kind::Str | Kind::Broken => true,
-            Kind::List(nodes) => nodes.iter().all(|node| spans_hold(node, text)),
-            Kind::Map(entries) => {
-                entries.iter().all(|(key, value)| spans_hold(key, text) && spans_hold(value, text))
-            }
-            Kind::Call(call) => {
-                let fields = call.fields.iter().map(|field| &field.value);
-                call.values.iter().chain(fields).all(|node| spans_hold(node, text))
-            }
-        }
+    inside && node.children().into_iter().all(|node| spans_hold(node, text))
 }
 
 /// RON of all shapes, with spaces and comments in it.
@@ -74,12 +63,24 @@ proptest! {
         let parsed = parse(&text);
         prop_assert!(spans_hold(&parsed.root, &text), "{text:?}");
         prop_assert!(parsed.mistakes.iter().filter(|mistake| mistake.code == "syntax").count() <= 1);
-        let expanded = expand(&text, &parsed.root, &[("p".into(), "v".into())]);
-        let again = parse(expanded.text.text());
+        let beside = [Beside { base: text.len() + 1, text: text.clone() }];
+        let mut expanded = expand(&text, &parsed.root, &[("p".into(), "v".into())], &beside);
+        let whole = Span::new(0, text.len() * 3 + 3);
+        let raw = expanded.append(&Beside { base: text.len() * 2 + 2, text: text.clone() });
+        prop_assert_eq!(&expanded.text.text()[raw.range()], &text);
+        let again = parse_part(expanded.text.text(), expanded.file);
         prop_assert!(spans_hold(&again.root, expanded.text.text()));
         for mistake in &again.mistakes {
             let origin = expanded.text.origin(mistake.span);
-            prop_assert!(origin.start <= origin.end && origin.start <= text.len());
+            prop_assert!(origin.start <= origin.end && origin.start <= text.len() + 1);
+        }
+        // What stands beside the file reads as the file does, at places of its own.
+        let beside = parse_part(expanded.text.text(), expanded.beside[0]);
+        prop_assert!(spans_hold(&beside.root, expanded.text.text()));
+        prop_assert!(beside.root.span.start >= expanded.beside[0].start);
+        for mistake in &beside.mistakes {
+            let origin = expanded.text.origin(mistake.span);
+            prop_assert!(origin.start > text.len() && origin.end <= whole.end);
         }
     }
 
@@ -178,8 +179,12 @@ fn nesting_is_bounded() {
 fn expanded(text: &str, sets: &[(&str, &str)]) -> (String, Vec<String>) {
     let sets: Vec<(String, String)> =
         sets.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let expanded = expand(text, &parse(text).root, &sets);
-    let mistakes = expanded.mistakes.iter().map(|mistake| mistake.message.clone());
+    let expanded = expand(text, &parse(text).root, &sets, &[]);
+    let said = |mistake: &Mistake| {
+        let help = mistake.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        mistake.message.clone() + &help
+    };
+    let mistakes = expanded.mistakes.iter().map(said);
     (expanded.text.text().to_owned(), mistakes.chain(expanded.unplaced).collect())
 }
 
@@ -232,7 +237,12 @@ fn parameters_that_are_not_there_are_named_once() {
             "no parameter is called `hodl`; did you mean `hold`?",
         ),
         ("{}", r#""a $b""#, &[], "`$` in a text begins `${name}`; write `$$` for a dollar"),
-        (r#"{"x": Required("a file")}"#, r#""$x""#, &[], "`x` must be set (a file): --set x=.."),
+        (
+            r#"{"x": Required("a file")}"#,
+            r#""$x""#,
+            &[],
+            "parameter `x` must be set: a file; --set x=..",
+        ),
         (
             r#"{"x": 1}"#,
             r#""$x""#,

@@ -1,11 +1,12 @@
 //! The shape of a RON text: calls with arguments, lists, maps, strings and plain values, each with its place.
 //!
 //! Reading goes on after a mistake, at the next comma or bracket, and leaves a [`Kind::Broken`] value there,
-//! which everything later accepts in silence: one bad stage does not hide another. Keys given twice are
-//! found here, for all structs and maps alike. Nesting is bounded.
+//! which everything later accepts in silence: one bad stage does not hide another; a parameter without a value
+//! is a [`Kind::Missing`] one. Keys given twice are found here, for all structs and maps alike. Nesting is bounded.
 
 use super::Span;
 use super::scan::{self, Unclosed};
+use std::collections::BTreeMap;
 
 /// Deepest nesting read; `ron` itself stops at a similar depth.
 const DEPTH_MAX: usize = 64;
@@ -32,21 +33,39 @@ pub(crate) enum Kind {
     Map(Vec<(Node, Node)>),
     /// Something that could not be read; the mistake is already noted.
     Broken,
+    /// A parameter without a value, which is already noted.
+    Missing,
 }
 
 impl Node {
-    /// Whether everything in it could be read.
+    /// Whether everything in it could be read, and no parameter in it lacks a value.
     pub(crate) fn is_whole(&self) -> bool {
+        self.all(&|kind| !matches!(kind, Kind::Broken | Kind::Missing))
+    }
+
+    /// Whether everything in it could be read, though parameters may lack a value.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.all(&|kind| !matches!(kind, Kind::Broken))
+    }
+
+    /// Whether a parameter in it lacks a value.
+    pub(crate) fn lacks_value(&self) -> bool {
+        !self.all(&|kind| !matches!(kind, Kind::Missing))
+    }
+
+    /// Whether it holds for this and everything in it.
+    fn all(&self, holds: &dyn Fn(&Kind) -> bool) -> bool {
+        holds(&self.kind) && self.children().into_iter().all(|node| node.all(holds))
+    }
+
+    /// What is in it, keys of maps included.
+    pub(crate) fn children(&self) -> Vec<&Node> {
         match &self.kind {
-            Kind::Plain | Kind::Str => true,
-            Kind::Broken => false,
-            Kind::List(nodes) => nodes.iter().all(Node::is_whole),
-            Kind::Map(entries) => {
-                entries.iter().all(|(key, value)| key.is_whole() && value.is_whole())
-            }
+            Kind::Plain | Kind::Str | Kind::Broken | Kind::Missing => Vec::new(),
+            Kind::List(nodes) => nodes.iter().collect(),
+            Kind::Map(entries) => entries.iter().flat_map(|(key, value)| [key, value]).collect(),
             Kind::Call(call) => {
-                let fields = call.fields.iter().map(|field| &field.value);
-                call.values.iter().chain(fields).all(Node::is_whole)
+                call.values.iter().chain(call.fields.iter().map(|field| &field.value)).collect()
             }
         }
     }
@@ -77,6 +96,16 @@ pub(crate) struct Mistake {
     pub(crate) code: &'static str,
     pub(crate) span: Span,
     pub(crate) message: String,
+    /// What to write instead, if that can be said.
+    pub(crate) help: Option<String>,
+    /// The place it clashes with, if it does.
+    pub(crate) other: Option<Span>,
+}
+
+impl Mistake {
+    pub(crate) fn new(code: &'static str, span: Span, message: String) -> Mistake {
+        Mistake { code, span, message, help: None, other: None }
+    }
 }
 
 /// A text read to its end.
@@ -89,7 +118,13 @@ pub(crate) struct Parsed {
 
 /// Reads a whole text, which holds one value.
 pub(crate) fn parse(text: &str) -> Parsed {
-    let mut parser = Parser { text, at: 0, depth: 0, mistakes: Vec::new() };
+    parse_part(text, Span::new(0, text.len()))
+}
+
+/// Reads a part of a text, which holds one value.
+pub(crate) fn parse_part(text: &str, part: Span) -> Parsed {
+    let text = text.get(..part.end).unwrap_or(text);
+    let mut parser = Parser { text, at: part.start, depth: 0, mistakes: Vec::new() };
     parser.attributes();
     let root = parser.value();
     parser.space();
@@ -107,7 +142,7 @@ struct Parser<'t> {
     mistakes: Vec<Mistake>,
 }
 
-impl Parser<'_> {
+impl<'t> Parser<'t> {
     fn rest(&self) -> &str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -123,8 +158,27 @@ impl Parser<'_> {
     /// Notes a mistake of syntax, the first only: the rest may be its echo.
     fn syntax(&mut self, span: Span, message: String) {
         if !self.mistakes.iter().any(|mistake| mistake.code == "syntax") {
-            self.mistakes.push(Mistake { code: "syntax", span, message });
+            self.mistakes.push(Mistake::new("syntax", span, message));
         }
+    }
+
+    /// Says of the mistake just noted where the bracket is that it is about.
+    fn opened(&mut self, open: Span) {
+        if let Some(mistake) = self.last_syntax() {
+            mistake.other.get_or_insert(open);
+        }
+    }
+
+    /// Says of the mistake just noted what to do.
+    fn help(&mut self, help: &str) {
+        if let Some(mistake) = self.last_syntax() {
+            mistake.help.get_or_insert(help.to_owned());
+        }
+    }
+
+    fn last_syntax(&mut self) -> Option<&mut Mistake> {
+        let last = self.mistakes.last_mut();
+        last.filter(|mistake| mistake.code == "syntax" && mistake.help.is_none())
     }
 
     fn unclosed(&mut self, unclosed: Unclosed) {
@@ -205,7 +259,7 @@ impl Parser<'_> {
             let name = Span::new(self.at, end);
             self.at = end;
             if self.slice(name) == super::params::BROKEN {
-                return Some(Kind::Broken);
+                return Some(Kind::Missing);
             }
             return Some(Kind::Call(self.call(Some(name))));
         }
@@ -252,9 +306,10 @@ impl Parser<'_> {
             return call;
         }
         let open = self.at;
+        let mut keys = BTreeMap::new();
         let sound = self.items(')', |parser| match parser.key() {
             Some(key) => {
-                parser.duplicate(key, call.fields.iter().map(|field| field.key).collect());
+                parser.duplicate(key, &mut keys);
                 call.fields.push(Field { key, value: parser.value() });
             }
             None => call.values.push(parser.value()),
@@ -287,6 +342,7 @@ impl Parser<'_> {
 
     fn map(&mut self) -> Vec<(Node, Node)> {
         let mut entries: Vec<(Node, Node)> = Vec::new();
+        let mut keys = BTreeMap::new();
         let sound = self.items('}', |parser| {
             let key = parser.value();
             if !parser.take(':') {
@@ -296,7 +352,7 @@ impl Parser<'_> {
                 entries.push((key, value));
                 return;
             }
-            parser.duplicate(key.span, entries.iter().map(|(key, _)| key.span).collect());
+            parser.duplicate(key.span, &mut keys);
             let value = parser.value();
             entries.push((key, value));
         });
@@ -311,11 +367,14 @@ impl Parser<'_> {
         Node { span: Span::new(self.at, self.at), kind: Kind::Broken }
     }
 
-    fn duplicate(&mut self, key: Span, earlier: Vec<Span>) {
-        let text = self.slice(key).to_owned();
-        if earlier.into_iter().any(|span| self.slice(span) == text) {
+    /// Notes a key that is among those before it.
+    fn duplicate(&mut self, key: Span, keys: &mut BTreeMap<&'t str, Span>) {
+        let text = self.text.get(key.range()).unwrap_or_default();
+        let other = *keys.entry(text).or_insert(key);
+        if other != key && text != super::params::BROKEN {
             let message = format!("`{}` is given twice", text.trim_matches('"'));
-            self.mistakes.push(Mistake { code: "duplicate-key", span: key, message });
+            let mistake = Mistake::new("duplicate-key", key, message);
+            self.mistakes.push(Mistake { other: Some(other), ..mistake });
         }
     }
 
@@ -354,10 +413,14 @@ impl Parser<'_> {
             let bracket = self.slice(open).to_owned();
             let message = format!("`{close}` is expected, to close a `{bracket}`, found `{found}`");
             self.syntax(span, message);
+            self.opened(open);
             return false;
         }
-        let shown = scan::shown(found);
-        self.syntax(span, format!("`,` or `{close}` is expected, found {shown}"));
+        let word = scan::name(self.text, self.at).map(|end| Span::new(self.at, end));
+        let shown = word.map_or(scan::shown(found), |word| format!("`{}`", self.slice(word)));
+        let message = format!("`,` or `{close}` is expected, found {shown}");
+        self.syntax(word.unwrap_or(span), message);
+        self.help("what stands in a list is set apart by commas");
         if self.at == before {
             self.at += found.len_utf8();
         }

@@ -1,8 +1,9 @@
 //! A warmed-up pipeline allocates nothing: probes in both actors read their thread's count of allocations.
 
 use crate::own::{self, Own};
-use crate::support::Lane;
-use corelane_device::emulated::Frame;
+use crate::support::{Lane, Ran};
+use corelane_device::emulated::{Failing, Faults, Frame, Onset};
+use corelane_runtime::offload::Caps;
 use corelane_runtime::packet::Burst;
 use corelane_runtime::stage::{Built, Outputs, Progress, Stage, StageContext, StageInfo};
 use corelane_runtime::testing::allocations;
@@ -46,8 +47,8 @@ impl Stage for Probe {
     }
 }
 
-#[test]
-fn nothing_is_allocated_once_warm() {
+/// The main job in two actors with a probe in each, over a port that can do `tx` and then loses some of it.
+fn assert_no_allocation(tx: Caps, fail: Vec<Failing>) -> Ran {
     let counts = Counts::default();
     let once = crate::sums::recorded();
     // The same traffic again and again: flows resume, so that every path is warm.
@@ -57,8 +58,9 @@ fn nothing_is_allocated_once_warm() {
     let stages = "ChecksumValidate, Gro, Probe, Ring(name: \"cut\"), Gso, ChecksumFill, Probe";
     let lane = Lane {
         stages: stages.to_owned(),
-        registry: corelane::standard().with(probes),
-        tx: corelane_runtime::offload::Caps::MULTI_PART,
+        registry: corelane::standard().with_spec(probes),
+        tx,
+        faults: Faults { fail, ..Faults::default() },
         ..Lane::new(frames)
     };
     let ran = lane.discard();
@@ -69,6 +71,24 @@ fn nothing_is_allocated_once_warm() {
         assert!(seen > 3 * WARM, "{seen} segments seen");
         assert_eq!(made, 0, "allocations after {WARM} of {seen} segments");
     }
+    ran
+}
+
+#[test]
+fn nothing_is_allocated_once_warm() {
+    assert_no_allocation(Caps::MULTI_PART, Vec::new());
+}
+
+/// Nor where a port loses what it could, one thing after another, and finished packets are finished anew. Each
+/// failure comes when more packets have left than the pipeline needs to be warm.
+#[test]
+fn nothing_is_allocated_when_a_port_fails() {
+    let lost = [Caps::TX_UDP4, Caps::TSO4, Caps::TX_TCP4, Caps::MULTI_PART];
+    let failing = |(caps, after)| Failing { caps, from: Onset::After(after) };
+    let fail = lost.into_iter().zip([WARM, WARM + 50, WARM + 300, WARM + 700]).map(failing);
+    let ran = assert_no_allocation(Caps::asked(), fail.collect());
+    assert!(ran.counter("Tx", "refinished") > 0, "{:?}", ran.report.ports.get("out"));
+    assert!(ran.report.totals.demoted > 0);
 }
 
 /// The allocator counts at all: without this the test above could not fail.

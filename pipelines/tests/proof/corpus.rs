@@ -2,7 +2,7 @@
 //! what went in; captures of other links are refused in one sentence.
 
 use crate::support::assert_same;
-use corelane::{Failure, Machine, Pipeline, Report};
+use corelane::{Failure, Machine, Overrides, Pipeline, Report};
 use corelane_device::capture::CaptureFile;
 use corelane_device::emulated::Frame;
 use corelane_runtime::testing::skip;
@@ -39,7 +39,11 @@ fn frames(path: &Path) -> Vec<Frame> {
 
 fn run(input: &Path, output: &Path) -> Result<Report, Failure> {
     let set = |key: &str, path: &Path| (key.to_owned(), path.display().to_string());
-    let pipeline = Pipeline::load("corpus.ron", TEXT, &[set("in", input), set("out", output)])?;
+    let pipeline = Pipeline::load(
+        "corpus.ron",
+        TEXT,
+        &Overrides::sets([set("in", input), set("out", output)]),
+    )?;
     let plan = pipeline.plan(&corelane::standard(), &Machine::here())?;
     Ok(plan.start()?.wait())
 }

@@ -39,7 +39,7 @@ fn every_capability_set_sends_what_came() {
 }
 
 /// Long clean trains of every kind, so that hardware cutting has much to do.
-fn trains() -> Vec<Frame> {
+pub(crate) fn trains() -> Vec<Frame> {
     let mut frames = Vec::new();
     for n in 0..200_u32 {
         let payload: Vec<u8> = (0..1000).map(|i| (i * 7 + n) as u8).collect();

@@ -5,8 +5,10 @@
 mod allocations;
 mod backpressure;
 mod corpus;
+mod demotion;
 mod equivalence;
 mod meta;
+mod negotiation;
 mod own;
 mod simulation;
 mod sums;

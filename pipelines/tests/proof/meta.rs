@@ -70,7 +70,7 @@ proptest! {
         let compare = Own { info: &COMPARE, make };
         let lane = Lane {
             stages: stages.to_owned(),
-            registry: corelane::standard().with(compare),
+            registry: corelane::standard().with_spec(compare),
             rx: caps,
             tx: caps,
             ..Lane::new(frames)

@@ -71,7 +71,7 @@ fn lane(seed: u64, frames: &[Frame]) -> Lane {
             packets_per_call: Some(1 + seed as usize % 40),
             ..Faults::default()
         },
-        registry: corelane::standard().with(panics),
+        registry: corelane::standard().with_spec(panics),
         ..Lane::new(frames.to_vec())
     }
 }

@@ -78,7 +78,7 @@ fn later_checksums_are_those_of_the_payload_as_received() {
     for rx in [Caps::empty(), Caps::RX_IP | Caps::RX_TCP | Caps::RX_UDP] {
         let stages = "ChecksumValidate, Poke, Gro, Ring(name: \"cut\"), Gso, ChecksumFill";
         let poke = Own { info: &POKE, make: || Built::restartable(|| Poke) };
-        let registry = corelane::standard().with(poke);
+        let registry = corelane::standard().with_spec(poke);
         let lane = Lane { stages: stages.to_owned(), rx, registry, ..Lane::new(frames.clone()) };
         let ran = lane.run();
         ran.assert_clean("poked");

@@ -95,7 +95,8 @@ impl Lane {
     /// On threads, with a sink that keeps nothing.
     pub(crate) fn discard(&self) -> Ran {
         let (plan, ..) = self.plan();
-        let sink = EmulatedConfig { caps: self.tx, ..EmulatedConfig::new("out") };
+        let (caps, faults) = (self.tx, self.faults.clone());
+        let sink = EmulatedConfig { caps, faults, ..EmulatedConfig::new("out") };
         let plan = plan.with_port("out", Box::new(Emulated::open(sink).expect("a port")));
         let report = plan.start().unwrap_or_else(|failure| panic!("{failure}")).wait();
         Ran { report, outcome: None, frames: Vec::new(), refused: 0 }

@@ -7,12 +7,17 @@
 //!    hardware's work is done by slow reference code of its own, and what leaves is kept or thrown away.
 //! 3. [`capture`] holds the two file formats behind [`pcap`], apart from any packet type.
 //!
+//! And what is known of devices: [`caps`] are records of what they can do, those of well-known devices and those in
+//! files; [`probe`] tries what a device claims.
+//!
 //! Each backend opens its device, says what it can, receives and transmits, in that order in its files. A
 //! backend says what its hardware can do and does that; it never decides what work is done where.
 
+pub mod caps;
 pub mod capture;
 pub mod emulated;
 pub mod pcap;
+pub mod probe;
 
 mod headers;
 mod receive;

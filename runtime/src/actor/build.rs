@@ -122,6 +122,8 @@ impl ActorBuilder {
             phase: Phase::Running,
             full_edge: None,
             steps: [0; 3],
+            times: [0; 3],
+            cpus: Vec::new(),
             failed: None,
         };
         (actor, handle)
@@ -148,6 +150,7 @@ impl ActorBuilder {
                 match *target {
                     Target::Edge(edge) => reach.push(edge),
                     Target::Node(to) => reach.extend_from_slice(&self.nodes[to].reach),
+                    Target::Nowhere => {}
                 }
             }
             reach.sort_unstable();

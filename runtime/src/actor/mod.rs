@@ -77,7 +77,20 @@ pub struct Actor {
     /// The full ring that kept the last step from doing more, if one did.
     full_edge: Option<usize>,
     steps: [u64; 3],
+    times: [Time; 3],
+    cpus: Vec<usize>,
     failed: Option<String>,
+}
+
+/// What an actor's thread spends its time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spent {
+    /// Steps that did work.
+    Working,
+    /// Steps that did none, and what lies between them.
+    Looking,
+    /// Asleep until woken.
+    Asleep,
 }
 
 impl Actor {
@@ -89,6 +102,16 @@ impl Actor {
     /// The bell that wakes this actor.
     pub fn waker(&self) -> &Arc<Waker> {
         &self.waker
+    }
+
+    /// Books time of its thread; the executor has the clock.
+    pub fn spend(&mut self, on: Spent, time: Time) {
+        self.times[on as usize] += time;
+    }
+
+    /// Notes which CPUs the kernel lets its thread run on, now that it is pinned.
+    pub fn note_cpus(&mut self, cpus: Vec<usize>) {
+        self.cpus = cpus;
     }
 
     /// Its buffers, for the simulator's faults.

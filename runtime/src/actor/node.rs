@@ -256,7 +256,10 @@ impl Node {
                 }
             }
             OnPanic::Restart { .. } | OnPanic::Stop => (Body::Discard, true),
-            OnPanic::Bypass if self.targets.is_empty() => (Body::Discard, true),
+            // There is no next stage to pass its packets on to.
+            OnPanic::Bypass if matches!(self.targets.first(), None | Some(Target::Nowhere)) => {
+                (Body::Discard, true)
+            }
             OnPanic::Bypass => (Body::Bypass, false),
             OnPanic::Drop => (Body::Discard, false),
         }

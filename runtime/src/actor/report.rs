@@ -1,4 +1,5 @@
-//! After an actor has stopped: what is left in it is discarded and booked, and its books are read.
+//! The books of an actor, read between two steps or after the last one; and what a forced stop left in it, which is
+//! discarded and booked.
 
 use super::node::Body;
 use super::{Actor, Phase};
@@ -47,7 +48,7 @@ impl Actor {
         }
     }
 
-    /// The books.
+    /// The books. They balance between any two steps: what waits in front of a stage counts as held by it.
     pub fn report(&mut self) -> ActorReport {
         let stages = (0..self.nodes.len()).map(|index| self.stage_report(index)).collect();
         let rings_out = self.edges.iter().zip(&self.edges_stopped).enumerate();
@@ -69,6 +70,9 @@ impl Actor {
             rings_out: rings_out.collect(),
             rings_in: rings_in.collect(),
             steps: self.steps,
+            times: self.times,
+            cpus: self.cpus.clone(),
+            ended: self.phase == Phase::Done,
             failed: self.failed.clone(),
             home: self.buffers.report(),
         }
@@ -88,11 +92,12 @@ impl Actor {
 
     fn stage_report(&self, index: usize) -> StageReport {
         let node = &self.nodes[index];
+        let waiting = self.inputs[index].iter().map(|packet| packet.units());
         StageReport {
             stage: node.stage,
             input: self.entered(index),
             output: node.output(),
-            held: node.held,
+            held: waiting.fold(node.held, |sum, units| sum + units),
             lost: node.lost,
             tally: node.tally.clone(),
             panics: node.panic_count,

@@ -87,6 +87,7 @@ impl Actor {
     fn read_mail(&mut self) {
         while let Some(control) = self.mailbox.read() {
             match control {
+                Control::Books => self.publish(),
                 Control::Drain => self.stop_sources(),
                 Control::Stop if self.phase == Phase::Running => self.phase = Phase::Stopped,
                 Control::Stop => {}
@@ -349,6 +350,13 @@ impl Actor {
         self.phase = Phase::Done;
         self.buffers.flush();
         self.edges.iter_mut().for_each(|edge| edge.close());
+        // Whoever looks at the run later finds these: no step will answer any more.
+        self.publish();
         Step::Done
+    }
+
+    fn publish(&mut self) {
+        let books = self.report();
+        self.mailbox.publish(books);
     }
 }

@@ -1,11 +1,10 @@
-//! What a thread does while its actor has nothing to do: spin, yield, sleep.
+//! What a thread does while its actors have nothing to do: spin, yield, sleep.
 //!
-//! Sleeping is without a limit unless the actor named a time: the sleep protocol loses no wake-up, and a
+//! Sleeping is without a limit unless an actor named a time: the sleep protocol loses no wake-up, and a
 //! limit would only hide it if it did.
 
-use super::Waker;
 use crate::Time;
-use crate::actor::Actor;
+use crate::actor::{Actor, Spent};
 use crate::clock::Clock;
 use std::time::Duration;
 
@@ -48,30 +47,39 @@ impl Idle {
         Idle { profile, quiet: 0 }
     }
 
-    /// The actor worked.
+    /// An actor worked.
     pub(super) fn reset(&mut self) {
         self.quiet = 0;
     }
 
-    /// The actor had nothing to do until `until`.
-    pub(super) fn wait(&mut self, actor: &Actor, until: Option<Time>, clock: &Clock) {
+    /// None of the actors of a thread had anything to do until `until`. Returns what the time went to.
+    pub(super) fn wait<'a>(
+        &mut self,
+        actors: impl Iterator<Item = &'a Actor> + Clone,
+        until: Option<Time>,
+        clock: &Clock,
+    ) -> Spent {
         let (spins, yields) = self.profile.patience();
         self.quiet = self.quiet.saturating_add(1);
         if self.quiet <= spins {
             std::hint::spin_loop();
+            Spent::Looking
         } else if self.quiet - spins <= yields {
             std::thread::yield_now();
+            Spent::Looking
         } else {
-            sleep(actor, until, clock);
+            sleep(actors, until, clock);
+            Spent::Asleep
         }
     }
 }
 
-/// The sleeper's half of the protocol: prepare, look again, block.
-fn sleep(actor: &Actor, until: Option<Time>, clock: &Clock) {
-    let waker: &Waker = actor.waker();
-    waker.prepare_for(actor.wants());
-    while waker.is_sleeping() && !actor.must_wake(clock.now()) {
+/// The sleeper's half of the protocol, for each actor of the thread: prepare, look again, block. Whichever of
+/// them is rung wakes the thread.
+fn sleep<'a>(actors: impl Iterator<Item = &'a Actor> + Clone, until: Option<Time>, clock: &Clock) {
+    actors.clone().for_each(|actor| actor.waker().prepare_for(actor.wants()));
+    let rests = |actor: &Actor| actor.waker().is_sleeping() && !actor.must_wake(clock.now());
+    while actors.clone().all(rests) {
         match until {
             None => std::thread::park(),
             Some(time) => {
@@ -83,5 +91,5 @@ fn sleep(actor: &Actor, until: Option<Time>, clock: &Clock) {
             }
         }
     }
-    waker.cancel();
+    actors.for_each(|actor| actor.waker().cancel());
 }

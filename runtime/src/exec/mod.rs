@@ -3,6 +3,7 @@
 //! Both drive [`crate::actor::Actor::step`] and follow the sleep protocol of [`Waker`]; neither looks inside.
 
 mod idle;
+mod names;
 pub mod sim;
 pub mod threads;
 mod waker;

@@ -3,12 +3,11 @@
 //! Receive bits say what the device reports; transmit bits say what it may be asked to do.
 
 use bitflags::bitflags;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 bitflags! {
     /// What a port can do.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub struct Caps: u32 {
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Caps: u64 {
         /// Receive: reports whether the IPv4 header checksum is right.
         const RX_IP = 1 << 0;
         /// Receive: reports whether the TCP checksum is right.
@@ -21,55 +20,151 @@ bitflags! {
         const RX_HASH = 1 << 4;
         /// Receive: joins TCP segments so that cutting gives exactly the received frames.
         const RX_HW_GRO = 1 << 5;
+        /// Receive: joins TCP segments so that only the byte stream is kept.
+        const RX_LRO = 1 << 6;
+        /// Receive: reports whether the SCTP CRC is right.
+        const RX_SCTP = 1 << 7;
+        /// Receive: reports whether the outer IPv4 header checksum of a tunnel is right.
+        const RX_OUTER_IP = 1 << 8;
+        /// Receive: reports whether the outer UDP checksum of a tunnel is right.
+        const RX_OUTER_UDP = 1 << 9;
+        /// Receive: takes the VLAN tag off and reports it.
+        const RX_VLAN_STRIP = 1 << 10;
+        /// Receive: gives the time of arrival.
+        const RX_TIMESTAMP = 1 << 11;
+        /// Receive: may hand over packets whose checksum was never finished (virtio, tap, veth).
+        const RX_PARTIAL = 1 << 12;
 
         /// Transmit: fills the IPv4 header checksum.
-        const TX_IP = 1 << 8;
+        const TX_IP = 1 << 16;
         /// Transmit: finishes partial TCP checksums over IPv4.
-        const TX_TCP4 = 1 << 9;
+        const TX_TCP4 = 1 << 17;
         /// Transmit: finishes partial TCP checksums over IPv6.
-        const TX_TCP6 = 1 << 10;
+        const TX_TCP6 = 1 << 18;
         /// Transmit: finishes partial UDP checksums over IPv4.
-        const TX_UDP4 = 1 << 11;
+        const TX_UDP4 = 1 << 19;
         /// Transmit: finishes partial UDP checksums over IPv6.
-        const TX_UDP6 = 1 << 12;
+        const TX_UDP6 = 1 << 20;
         /// Transmit: finishes any partial checksum given its start and field.
-        const TX_GENERIC = 1 << 13;
+        const TX_GENERIC = 1 << 21;
+        /// Transmit: fills SCTP CRCs.
+        const TX_SCTP = 1 << 22;
+        /// Transmit: fills the outer IPv4 header checksum of a tunnel.
+        const TX_OUTER_IP = 1 << 23;
+        /// Transmit: fills the outer UDP checksum of a tunnel.
+        const TX_OUTER_UDP = 1 << 24;
         /// Transmit: cuts TCP over IPv4, IDs counting up.
-        const TSO4 = 1 << 14;
+        const TSO4 = 1 << 25;
         /// Transmit: cuts TCP over IPv6.
-        const TSO6 = 1 << 15;
+        const TSO6 = 1 << 26;
         /// Transmit: cuts TCP over IPv4 with one and the same ID.
-        const TSO_FIXED_ID = 1 << 16;
+        const TSO_FIXED_ID = 1 << 27;
+        /// Transmit: cuts TCP that has CWR, which stays on the first segment (RFC 3168).
+        const TSO_ECN = 1 << 28;
         /// Transmit: repeats CWR on every segment (accurate ECN), instead of leaving it on the first.
-        const TSO_CWR_ALL = 1 << 17;
+        const TSO_CWR_ALL = 1 << 29;
         /// Transmit: pads a short last segment to the 60 bytes of the smallest frame.
-        const TSO_PAD = 1 << 18;
+        const TSO_PAD = 1 << 30;
         /// Transmit: cuts UDP over IPv4 into equal datagrams.
-        const USO4 = 1 << 19;
+        const USO4 = 1 << 31;
         /// Transmit: cuts UDP over IPv6 into equal datagrams.
-        const USO6 = 1 << 20;
+        const USO6 = 1 << 32;
+        /// Transmit: cuts UDP over IPv4 into IP fragments.
+        const UFO = 1 << 33;
         /// Transmit: takes packets of several parts.
-        const MULTI_PART = 1 << 21;
+        const MULTI_PART = 1 << 34;
+        /// Transmit: puts a VLAN tag in.
+        const VLAN_INSERT = 1 << 35;
+        /// Transmit: cuts behind headers that it copies as they are (GSO_PARTIAL of Linux).
+        const GSO_PARTIAL = 1 << 36;
+        /// Transmit: cuts TCP inside VXLAN.
+        const TSO_VXLAN = 1 << 37;
+        /// Transmit: cuts TCP inside VXLAN and fills the outer UDP checksum.
+        const TSO_VXLAN_CSUM = 1 << 38;
+        /// Transmit: cuts TCP inside Geneve.
+        const TSO_GENEVE = 1 << 39;
+        /// Transmit: cuts TCP inside Geneve and fills the outer UDP checksum.
+        const TSO_GENEVE_CSUM = 1 << 40;
+        /// Transmit: cuts TCP inside GRE.
+        const TSO_GRE = 1 << 41;
+        /// Transmit: cuts TCP inside GRE and fills the GRE checksum.
+        const TSO_GRE_CSUM = 1 << 42;
+        /// Transmit: cuts TCP inside IP in IP.
+        const TSO_IPIP = 1 << 43;
     }
 }
 
-/// For each bit, the bits without which it means nothing.
+/// For each bit, the bits without which it means nothing. Cutting IPv4 does not stand on [`Caps::TX_IP`]: whoever
+/// cuts writes new IPv4 headers, and a virtio device that does so fills no header checksum otherwise.
 const IMPLIED: &[(Caps, Caps)] = &[
     (Caps::RX_HW_GRO, Caps::RX_TCP.union(Caps::RX_IP)),
     (Caps::TX_GENERIC, Caps::TX_CHECKSUMS),
-    (Caps::TSO4, Caps::TX_IP.union(Caps::TX_TCP4).union(Caps::MULTI_PART)),
+    (Caps::TSO4, Caps::TX_TCP4.union(Caps::MULTI_PART)),
     (Caps::TSO6, Caps::TX_TCP6.union(Caps::MULTI_PART)),
     (Caps::TSO_FIXED_ID, Caps::TSO4),
-    (Caps::TSO_CWR_ALL, Caps::TSO4.union(Caps::TSO6)),
+    (Caps::TSO_ECN, Caps::TSO4),
+    (Caps::TSO_CWR_ALL, Caps::TSO_ECN.union(Caps::TSO6)),
     (Caps::TSO_PAD, Caps::TSO4),
-    (Caps::USO4, Caps::TX_IP.union(Caps::TX_UDP4).union(Caps::MULTI_PART)),
+    (Caps::USO4, Caps::TX_UDP4.union(Caps::MULTI_PART)),
     (Caps::USO6, Caps::TX_UDP6.union(Caps::MULTI_PART)),
+    (Caps::RX_LRO, Caps::RX_TCP.union(Caps::RX_IP)),
+    (Caps::UFO, Caps::TX_UDP4.union(Caps::MULTI_PART)),
+    (Caps::GSO_PARTIAL, Caps::TSO4),
+    (Caps::TSO_VXLAN, Caps::TSO4),
+    (Caps::TSO_VXLAN_CSUM, Caps::TSO_VXLAN.union(Caps::TX_OUTER_UDP)),
+    (Caps::TSO_GENEVE, Caps::TSO4),
+    (Caps::TSO_GENEVE_CSUM, Caps::TSO_GENEVE.union(Caps::TX_OUTER_UDP)),
+    (Caps::TSO_GRE, Caps::TSO4),
+    (Caps::TSO_GRE_CSUM, Caps::TSO_GRE),
+    (Caps::TSO_IPIP, Caps::TSO4),
 ];
 
 impl Caps {
     /// Every bit that finishes an L4 checksum for one protocol and family.
     pub const TX_CHECKSUMS: Caps =
         Caps::TX_TCP4.union(Caps::TX_TCP6).union(Caps::TX_UDP4).union(Caps::TX_UDP6);
+
+    /// What no stage asks for yet: known by name, so that what is recorded of a device is whole.
+    pub const NOT_ASKED: Caps = Caps::RX_LRO
+        .union(Caps::RX_SCTP)
+        .union(Caps::RX_OUTER_IP)
+        .union(Caps::RX_OUTER_UDP)
+        .union(Caps::RX_VLAN_STRIP)
+        .union(Caps::RX_TIMESTAMP)
+        .union(Caps::RX_PARTIAL)
+        .union(Caps::TX_UNASKED)
+        .union(Caps::UFO)
+        .union(Caps::VLAN_INSERT)
+        .union(Caps::GSO_PARTIAL)
+        .union(Caps::TUNNELS);
+
+    /// Transmit bits about headers that no stage leaves to a port yet.
+    const TX_UNASKED: Caps = Caps::TX_SCTP.union(Caps::TX_OUTER_IP).union(Caps::TX_OUTER_UDP);
+
+    /// Cutting inside tunnels.
+    const TUNNELS: Caps = Caps::TSO_VXLAN
+        .union(Caps::TSO_VXLAN_CSUM)
+        .union(Caps::TSO_GENEVE)
+        .union(Caps::TSO_GENEVE_CSUM)
+        .union(Caps::TSO_GRE)
+        .union(Caps::TSO_GRE_CSUM)
+        .union(Caps::TSO_IPIP);
+
+    /// Everything that some stage asks for.
+    pub fn asked() -> Caps {
+        Caps::all() - Caps::NOT_ASKED
+    }
+
+    /// The bit, or bits, as written in descriptions and records: `tx_tcp4, tso4`.
+    pub fn names(self) -> String {
+        let names: Vec<String> = self.iter_names().map(|(name, _)| name.to_lowercase()).collect();
+        names.join(", ")
+    }
+
+    /// The bit of that name, written in any case.
+    pub fn named(name: &str) -> Option<Caps> {
+        Caps::from_name(&name.to_uppercase())
+    }
 
     /// These capabilities and all that they imply.
     pub fn with_implied(self) -> Caps {
@@ -103,65 +198,11 @@ impl Caps {
         }
     }
 
-    /// Nothing, everything, and each bit with what it implies: the sets that equivalence is tested over.
+    /// Nothing, everything that is asked for, and each bit of it with what it implies: the sets that equivalence
+    /// is tested over.
     pub fn every_set() -> Vec<Caps> {
-        let single = Caps::all().iter().map(Caps::with_implied);
-        [Caps::empty(), Caps::all()].into_iter().chain(single).collect()
-    }
-}
-
-/// How much a port takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Most bytes of a superpacket, headers included.
-    pub tso_bytes: u32,
-    /// Most segments of a superpacket.
-    pub tso_segments: u16,
-    /// Most header bytes in front of the payload to be cut.
-    pub header_len: u16,
-    /// Largest IP packet on the wire, if there is a limit.
-    pub mtu: Option<u32>,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { tso_bytes: 65536, tso_segments: u16::MAX, header_len: 255, mtu: None }
-    }
-}
-
-/// What a port can do: as it says, as it granted, and as it is in force.
-#[derive(Debug)]
-pub struct PortCaps {
-    /// Name of the port in the description.
-    pub port: String,
-    /// What the device says of itself.
-    pub advertised: Caps,
-    /// What it agreed to when asked.
-    pub granted: Caps,
-    /// How much it takes.
-    pub limits: Limits,
-    effective: AtomicU32,
-}
-
-impl PortCaps {
-    /// A port that grants what it advertises, as far as the bits make sense together.
-    pub fn new(port: &str, advertised: Caps, limits: Limits) -> PortCaps {
-        let granted = advertised.without_orphans();
-        let effective = AtomicU32::new(granted.bits());
-        PortCaps { port: port.to_owned(), advertised, granted, limits, effective }
-    }
-
-    /// What is in force; read once a burst.
-    pub fn effective(&self) -> Caps {
-        Caps::from_bits_truncate(self.effective.load(Ordering::Relaxed))
-    }
-
-    /// Takes capabilities away for the rest of the run, with whatever stands on them. Returns what is new.
-    pub fn demote(&self, lost: Caps) -> Caps {
-        let before = self.effective();
-        let after = (before - lost).without_orphans();
-        self.effective.store(after.bits(), Ordering::Relaxed);
-        before - after
+        let single = Caps::asked().iter().map(Caps::with_implied);
+        [Caps::empty(), Caps::asked()].into_iter().chain(single).collect()
     }
 }
 
@@ -175,17 +216,5 @@ mod tests {
             assert_eq!(set, set.with_implied());
             assert_eq!(set, set.without_orphans(), "{set:?}");
         }
-    }
-
-    #[test]
-    fn demotion_takes_along_what_stands_on_the_lost_bit_and_never_comes_back() {
-        let caps = PortCaps::new("p", Caps::all(), Limits::default());
-        let lost = caps.demote(Caps::TX_TCP4);
-        let expected =
-            Caps::TX_TCP4 | Caps::TX_GENERIC | Caps::TSO4 | Caps::TSO_FIXED_ID | Caps::TSO_CWR_ALL;
-        assert_eq!(lost, expected | Caps::TSO_PAD);
-        assert_eq!(caps.demote(Caps::TX_TCP4), Caps::empty());
-        assert!(!caps.effective().contains(Caps::TSO4));
-        assert!(caps.effective().contains(Caps::TSO6));
     }
 }

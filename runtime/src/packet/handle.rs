@@ -3,6 +3,7 @@
 //! One owner, no clone. Reading is always allowed; writing only where nobody else can see the bytes.
 //! A packet that falls out of scope goes home by the slow path and is booked as an implicit drop.
 
+use super::edit::copy_of;
 use super::home::{Buffers, Class, HEADROOM, SMALL_ROOM};
 use super::meta::{Meta, MetaFlags, SegKind, Segmentation};
 use super::part::{Chain, PIECE_START, Part};
@@ -212,13 +213,7 @@ impl Packet {
 
     /// The bytes of the first part for writing, if nobody else can see them.
     pub fn data_mut(&mut self) -> Option<&mut [u8]> {
-        if !self.is_unshared() {
-            return None;
-        }
-        let part = self.part_mut();
-        // SAFETY: `data..data+len` lies in the buffer this part owns; the count above is 1 and the part is
-        // no shell, so no other handle refers to these bytes, and `&mut self` keeps it so.
-        Some(unsafe { std::slice::from_raw_parts_mut(part.data, part.len as usize) })
+        bytes_of_mut(self.part_mut())
     }
 
     /// Makes the first `n` bytes contiguous and writable, by copying them in front if they are not.
@@ -365,6 +360,43 @@ impl Packet {
         true
     }
 
+    /// Gives every part that others can see a copy of its own.
+    ///
+    /// # Errors
+    /// [`NoBuffer`] where there is no buffer for a copy; the bytes are what they were, and what was copied so
+    /// far need not be copied again.
+    pub fn make_unshared(&mut self, buffers: &mut Buffers) -> Result<(), NoBuffer> {
+        let mut before: Option<NonNull<Part>> = None;
+        for part in self.chain() {
+            // SAFETY: parts of this packet, borrowed mutably. The iterator has read the link of `part` before
+            // it is changed. `old` is unlinked before it is released, and nothing refers to it any more.
+            before = Some(unsafe {
+                let old = &mut *part.as_ptr();
+                if is_exclusive(old) {
+                    before = Some(part);
+                    continue;
+                }
+                let copy = copy_of(bytes_of(old), buffers)?;
+                let parts = self.part_count().saturating_add(copy.part_count() - 1);
+                let last = copy.chain().last().unwrap_or(copy.0);
+                let first = copy.into_part();
+                stand_in(old, first);
+                (*last.as_ptr()).next = std::mem::replace(&mut old.next, std::ptr::null_mut());
+                match before {
+                    Some(before) => (*before.as_ptr()).next = first.as_ptr(),
+                    None => {
+                        move_packet_fields(old, &mut *first.as_ptr());
+                        self.0 = first;
+                    }
+                }
+                self.part_mut().parts = parts;
+                buffers.release_chain(old);
+                last
+            });
+        }
+        Ok(())
+    }
+
     /// Chains all parts of `other` behind this packet. The books are the caller's business.
     ///
     /// # Panics
@@ -453,10 +485,31 @@ pub(super) fn move_packet_fields(from: &Part, to: &mut Part) {
     to.time = from.time;
 }
 
+/// Copies what belongs to a part, and not to its packet, to the first part of a copy of its bytes.
+///
+/// # Safety
+/// The caller owns `first`.
+unsafe fn stand_in(old: &Part, mut first: NonNull<Part>) {
+    // SAFETY: the caller owns it.
+    let first = unsafe { first.as_mut() };
+    first.flags = old.flags;
+    first.piece_len = old.piece_len;
+    first.piece_sum = old.piece_sum;
+    first.time = old.time;
+}
+
 pub(super) fn bytes_of(part: &Part) -> &[u8] {
     // SAFETY: `data..data+len` lies in a buffer that stays put while any claim on it is held, and shared
     // bytes are never written.
     unsafe { std::slice::from_raw_parts(part.data, part.len as usize) }
+}
+
+/// The bytes of a part for writing, if nobody else can see them.
+pub(super) fn bytes_of_mut(part: &mut Part) -> Option<&mut [u8]> {
+    // SAFETY: `data..data+len` lies in the buffer this part owns; its count is 1 and the part is no shell, so
+    // no other handle refers to these bytes, and `&mut Part` keeps it so.
+    is_exclusive(part)
+        .then(|| unsafe { std::slice::from_raw_parts_mut(part.data, part.len as usize) })
 }
 
 /// Whether a part has a buffer of its own and no shell looks into it.

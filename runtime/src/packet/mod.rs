@@ -14,6 +14,7 @@
 
 mod burst;
 mod cut;
+mod edit;
 mod handle;
 mod home;
 mod memory;
@@ -26,6 +27,7 @@ mod train;
 
 pub use burst::{BURST_MAX, Burst, RX_BURST};
 pub use cut::{CutError, CutPlan};
+pub use edit::EditSlice;
 pub(crate) use handle::RawPacket;
 pub use handle::{NoBuffer, Packet};
 pub use home::{Buffers, Class, HEADROOM, HomeConfig, HomeReport, LARGE_ROOM, SMALL_ROOM};

@@ -62,17 +62,51 @@ pub struct StageContext<'a> {
     /// Where packets are made, and go when they end.
     pub buffers: &'a mut Buffers,
     tally: &'a mut Tally,
+    /// Where the reasons and counters of the stage begin among those in the books.
+    first_reason: usize,
+    first_counter: usize,
+    /// Whether the packets it is shown are unshared.
+    edits_payload: bool,
 }
 
 impl<'a> StageContext<'a> {
     /// A context over an actor's buffers and a stage's books.
     pub fn new(now: Time, buffers: &'a mut Buffers, tally: &'a mut Tally) -> StageContext<'a> {
-        StageContext { now, buffers, tally }
+        let (first_reason, first_counter) = (0, 0);
+        StageContext { now, buffers, tally, first_reason, first_counter, edits_payload: false }
+    }
+
+    /// The context of a stage that works inside this one and books with it: its reason 0 is reason `reason` of
+    /// this one, its counter 0 counter `counter`. The outer stage declares them behind its own.
+    pub fn within(&mut self, reason: Reason, counter: CounterId) -> StageContext<'_> {
+        StageContext {
+            now: self.now,
+            buffers: self.buffers,
+            tally: self.tally,
+            first_reason: self.first_reason + reason.0,
+            first_counter: self.first_counter + counter.0,
+            edits_payload: self.edits_payload,
+        }
+    }
+
+    /// The same, for a stage that is shown unshared packets.
+    pub(super) fn editing(&mut self) -> StageContext<'_> {
+        StageContext { edits_payload: true, ..self.within(Reason(0), CounterId(0)) }
+    }
+
+    /// Whether the stage said that it edits payload, so that packets come to it unshared.
+    pub fn edits_payload(&self) -> bool {
+        self.edits_payload
+    }
+
+    /// Books payload bytes that were written anew.
+    pub fn payload_edited(&mut self, bytes: u64) {
+        self.tally.payload_bytes += bytes;
     }
 
     /// Ends a packet, with a reason.
     pub fn drop(&mut self, packet: Packet, reason: Reason) {
-        match self.tally.drops.get_mut(reason.0) {
+        match self.tally.drops.get_mut(self.first_reason + reason.0) {
             Some(count) => *count += packet.units(),
             // An undeclared reason: let the packet fall, so that the run shows as unbalanced.
             None => return std::mem::drop(packet),
@@ -82,7 +116,7 @@ impl<'a> StageContext<'a> {
 
     /// Adds to a declared counter.
     pub fn count(&mut self, counter: CounterId, n: u64) {
-        if let Some(value) = self.tally.counters.get_mut(counter.0) {
+        if let Some(value) = self.tally.counters.get_mut(self.first_counter + counter.0) {
             *value += n;
         }
     }
@@ -166,5 +200,31 @@ impl<'a> StageContext<'a> {
     pub fn consume(&mut self, packet: Packet) {
         self.tally.consumed += packet.units();
         self.buffers.release(packet);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::HomeConfig;
+
+    #[test]
+    fn a_stage_inside_another_books_behind_it() {
+        let config =
+            HomeConfig { name: "test".to_owned(), shells: 0, small: 4, large: 0, node: None };
+        let mut buffers = Buffers::new(&config).expect("a small home");
+        let mut tally = Tally::new(4, 4);
+        let mut ctx = StageContext::new(9, &mut buffers, &mut tally);
+        let mut outer = ctx.within(Reason(1), CounterId(1));
+        outer.count(CounterId(0), 10);
+        let mut inner = outer.within(Reason(1), CounterId(2));
+        assert_eq!(inner.now, 9);
+        inner.count(CounterId(0), 3);
+        let packet = inner.buffers.receive(b"four").expect("a buffer");
+        inner.drop(packet, Reason(1));
+        ctx.count(CounterId(0), 1);
+        assert_eq!(tally.counters, [1, 10, 0, 3]);
+        assert_eq!(tally.drops.iter().map(|drop| drop.packets).collect::<Vec<_>>(), [0, 0, 0, 1]);
+        assert_eq!(buffers.outstanding(), [0; 3]);
     }
 }

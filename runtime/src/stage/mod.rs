@@ -10,13 +10,15 @@ mod context;
 mod outputs;
 mod registry;
 pub mod spec;
+mod unshared;
 
 pub use context::{CounterId, Reason, StageContext, Tally};
 pub use outputs::{OutputId, Outputs, Target};
-pub use registry::Registry;
+pub use registry::{Declared, Registry};
 pub use spec::{
     Args, BuildContext, Built, ConfigError, Sharing, StageConfig, StageInfo, StageSpec,
 };
+pub use unshared::Unshared;
 
 use crate::Time;
 use crate::packet::{Burst, Units};

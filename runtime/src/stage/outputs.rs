@@ -25,6 +25,8 @@ pub enum Target {
     Node(usize),
     /// A ring to another actor.
     Edge(usize),
+    /// The place of the next stage, for a stage that has named outputs only.
+    Nowhere,
 }
 
 /// The outputs of one stage during one call.
@@ -62,7 +64,7 @@ impl<'a> Outputs<'a> {
         let refused = match self.targets.get(output.0) {
             Some(&Target::Node(node)) => self.inputs[node - self.first].push(packet),
             Some(&Target::Edge(edge)) => self.edges[edge].send(packet),
-            None => Err(packet),
+            Some(Target::Nowhere) | None => Err(packet),
         };
         match refused {
             Ok(()) => self.sent[output.0] += units,
@@ -87,6 +89,8 @@ impl<'a> Outputs<'a> {
                 self.inputs[node - self.first].room().saturating_sub(RESERVE)
             }
             Some(&Target::Edge(edge)) => self.edges[edge].room(),
+            // It never keeps the others waiting.
+            Some(Target::Nowhere) => BURST_MAX,
             None => 0,
         }
     }

@@ -2,6 +2,12 @@
 
 use super::spec::StageSpec;
 
+/// A stage that knows its own kind: what the macro `stage!` makes, and what anyone may write.
+pub trait Declared {
+    /// The kind of stage it is.
+    fn spec() -> Box<dyn StageSpec>;
+}
+
 /// Kinds of stages by name.
 #[derive(Default)]
 pub struct Registry {
@@ -14,11 +20,22 @@ impl Registry {
         Registry::default()
     }
 
-    /// Adds a kind; a later one replaces an earlier one of the same name.
+    /// Adds the kind of a stage, as in `registry.with::<Scramble>()`; a later one replaces an earlier one of
+    /// the same name.
     #[must_use]
-    pub fn with(mut self, spec: impl StageSpec + 'static) -> Registry {
+    pub fn with<S: Declared>(self) -> Registry {
+        self.add(S::spec())
+    }
+
+    /// Adds a kind that is a value of its own; a later one replaces an earlier one of the same name.
+    #[must_use]
+    pub fn with_spec(self, spec: impl StageSpec + 'static) -> Registry {
+        self.add(Box::new(spec))
+    }
+
+    fn add(mut self, spec: Box<dyn StageSpec>) -> Registry {
         self.specs.retain(|known| known.info().name != spec.info().name);
-        self.specs.push(Box::new(spec));
+        self.specs.push(spec);
         self
     }
 

@@ -5,7 +5,7 @@
 
 use super::{Source, Stage};
 use crate::Error;
-use crate::offload::PortCaps;
+use crate::offload::{Looks, Need, Offload, PortCaps};
 use crate::port::{RxQueue, TxQueue};
 use std::sync::Arc;
 
@@ -22,6 +22,17 @@ pub struct KeyInfo {
     pub doc: &'static str,
 }
 
+/// A word that the value of a key can be, as documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The key.
+    pub key: &'static str,
+    /// The word.
+    pub word: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+}
+
 /// Where a stage may stand in a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -29,7 +40,8 @@ pub enum Role {
     Source,
     /// In the middle.
     Middle,
-    /// Last: nothing can follow.
+    /// Last: nothing can follow. Where it has outputs they are all named, and [`super::OutputId`] 0 is the
+    /// first of them, since there is no next stage.
     Sink,
 }
 
@@ -70,6 +82,14 @@ pub struct ConfigError {
     pub message: String,
 }
 
+impl ConfigError {
+    /// Something wrong with the value of a key: what, and what to write instead behind a semicolon. It is shown
+    /// at that value.
+    pub fn at(key: impl Into<String>, message: impl Into<String>) -> ConfigError {
+        ConfigError { span: None, key: Some(key.into()), message: message.into() }
+    }
+}
+
 /// How replicas of a stage may share its state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
@@ -95,18 +115,51 @@ pub struct Traits {
     pub coalesces: bool,
     /// It cuts every superpacket its port cannot.
     pub cuts: bool,
+    /// It changes payload bytes, so it is shown packets whose bytes nobody else can see
+    /// ([`super::Unshared`]).
+    pub edits_payload: bool,
     /// How replicas share state.
     pub sharing: Sharing,
     /// Packets it may hold back, for the pool budget.
     pub holds: u32,
     /// What reports call this instance, where its arguments say so.
     pub label: Option<String>,
+    /// It changes headers, so that what the exit port could do for a packet before it says nothing of the
+    /// packet after it.
+    pub changes_headers: bool,
+    /// It takes no superpackets: they must have been cut before.
+    pub no_superpackets: bool,
+    /// It takes no packets whose checksum is still to be finished.
+    pub no_partial: bool,
+    /// No finishing step may be added before it; where one is needed the plan is refused.
+    pub unfinished: bool,
+    /// What packets it makes may look like, beside those that come. A stage that coalesces and leaves this
+    /// empty is taken to make any superpacket.
+    pub makes: Looks,
+    /// Most bytes of a packet it makes; 0: none is longer than what comes.
+    pub largest: u32,
+    /// Bytes it puts in front of packets, at most.
+    pub adds: u32,
+    /// It checks checksums, so that those of packets behind it are known, wherever they can be.
+    pub checks: bool,
 }
 
 /// A kind of stage.
 pub trait StageSpec: Send + Sync {
     /// What it is.
     fn info(&self) -> &'static StageInfo;
+    /// What there is to say beyond the summary; paragraphs, possibly none.
+    fn doc(&self) -> &'static str {
+        ""
+    }
+    /// What the words mean that values of its keys can be, as far as there is something to say.
+    fn choices(&self) -> &'static [Choice] {
+        &[]
+    }
+    /// A line for a description that is right but for names of ports, chains and files.
+    fn example(&self) -> &'static str {
+        self.info().name
+    }
     /// Reads the arguments; reports all problems, not the first.
     fn configure(&self, args: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>>;
 }
@@ -115,6 +168,10 @@ pub trait StageSpec: Send + Sync {
 pub trait StageConfig: Send {
     /// What it asks of the plan.
     fn traits(&self) -> Traits;
+    /// The work that a port could take over.
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
     /// Builds one instance.
     fn build(&self, ctx: &mut dyn BuildContext) -> Result<Built, Error>;
 }
@@ -153,4 +210,13 @@ pub trait BuildContext {
     fn port_number(&self, port: &str) -> u16;
     /// Key for hashes of flow tables.
     fn hash_key(&self) -> u64;
+    /// What the description allows the stage that is being built.
+    fn offload(&self) -> Offload {
+        Offload::Auto
+    }
+    /// Whether packets that a port has no room for are dropped, counted, instead of waiting.
+    fn drops_when_full(&self, port: &str) -> bool {
+        let _ = port;
+        false
+    }
 }

@@ -1,6 +1,7 @@
 //! The engine under the simulator: two actors and a ring, toy stages, every fault. Whatever happens, the
 //! books balance, order is kept, buffers come home, and nothing is stuck.
 
+mod shared;
 mod toys;
 
 use corelane_runtime::actor::{Actor, ActorBuilder, ActorHandle, NodeBody, NodeConfig, OnPanic};

@@ -5,7 +5,7 @@ use corelane::{Machine, Pipeline};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let machine = Machine { cpus: Vec::new() };
+    let machine = Machine::of(Vec::new(), "none");
     match Pipeline::parse(text) {
         Err(problems) => assert!(!problems.to_string().is_empty()),
         Ok(pipeline) => {

@@ -1,15 +1,12 @@
-//! Which requests are left to the port: the class of a packet, and the table of actions by class.
+//! Which requests are left to the port: the class of a packet, and the list of what each class asks for.
 //!
-//! The table is a pure function of the capabilities; what a plan prints and what the data path does come
-//! from it alike. No byte beyond the headers is read.
+//! What a plan prints and what the data path does come from that list alike. No byte beyond the headers is
+//! read.
 
 use crate::payload::summed_level;
 use bitflags::bitflags;
-use corelane_runtime::offload::Caps;
+use corelane_runtime::offload::{Caps, ClassNeed, Looks, Need};
 use corelane_runtime::packet::{Csum, L3, L4, Level, MetaFlags, Packet};
-
-/// Number of classes.
-pub(super) const CLASSES: usize = 128;
 
 /// A packet that asks for nothing.
 pub(super) const NOTHING: u8 = 0;
@@ -98,23 +95,57 @@ pub(super) fn covered_end(packet: &Packet, index: usize) -> u32 {
     if own { u32::from(level.l4) + u32::from(length) } else { whole }
 }
 
-/// What is done for each class where the port can do `caps`.
-pub(super) fn table(caps: Caps) -> [Action; CLASSES] {
-    std::array::from_fn(|class| action(class as u8, caps))
+/// What a port may be asked to finish, and what it must be able to do for it.
+pub const WORK: &[ClassNeed] = &[
+    entry(KIND | GENERIC, TCP4, "tcp over ipv4", Looks::PARTIAL_TCP4, Caps::TX_TCP4),
+    entry(KIND | GENERIC, TCP6, "tcp over ipv6", Looks::PARTIAL_TCP6, Caps::TX_TCP6),
+    entry(KIND | GENERIC, UDP4, "udp over ipv4", Looks::PARTIAL_UDP4, Caps::TX_UDP4),
+    entry(KIND | GENERIC, UDP6, "udp over ipv6", Looks::PARTIAL_UDP6, Caps::TX_UDP6),
+    entry(GENERIC, GENERIC, HIDDEN, Looks::PARTIAL_HIDDEN, Caps::TX_GENERIC),
+    entry(KIND, OTHER, HIDDEN, Looks::PARTIAL_HIDDEN, Caps::TX_GENERIC),
+    ClassNeed { mask: RAGGED, is: RAGGED, need: ODD },
+];
+
+/// What is done here whatever the port can do, beside the rest of a packet.
+const HERE: [Need; 2] = [
+    ODD,
+    Need::exit(
+        "ipv4 header",
+        Looks::PARTIAL_IPV4,
+        None,
+        "made here: 20 to 60 header bytes are summed, which is cheaper than asking",
+    ),
+];
+
+const HIDDEN: &str = "in tunnels, fragments, behind ipv6 extensions";
+
+const ODD: Need = Need::exit(
+    "outer of two, or not to the end",
+    Looks::PARTIAL_ODD,
+    None,
+    "made here: a port finishes one checksum a packet, over all to the end of the datagram",
+);
+
+const fn entry(mask: u8, is: u8, work: &'static str, about: Looks, caps: Caps) -> ClassNeed {
+    const HERE: &str = "made here: from headers where the payload's sum is known, else each payload byte is read once";
+    ClassNeed { mask, is, need: Need::exit(work, about, Some(caps), HERE) }
 }
 
-fn action(class: u8, caps: Caps) -> Action {
-    let bit = match class & KIND {
-        TCP4 => Caps::TX_TCP4,
-        TCP6 => Caps::TX_TCP6,
-        UDP4 => Caps::TX_UDP4,
-        UDP6 => Caps::TX_UDP6,
-        _ => Caps::TX_GENERIC,
-    };
-    let simple = class & GENERIC == 0 && caps.contains(bit);
-    let port = class & RAGGED == 0 && (simple || caps.contains(Caps::TX_GENERIC));
+/// The needs of the stage, each once.
+pub(super) fn needs() -> Vec<Need> {
+    let mut needs: Vec<Need> = Vec::new();
+    for need in WORK.iter().map(|entry| entry.need).chain(HERE) {
+        if !needs.contains(&need) {
+            needs.push(need);
+        }
+    }
+    needs
+}
+
+/// What is done with a class of which the port is left the innermost checksum, or is not.
+pub(super) fn action(class: u8, left: bool) -> Action {
     let mut action = Action::empty();
-    action.set(Action::L4, class & KIND != 0 && !port);
+    action.set(Action::L4, class & KIND != 0 && !left);
     action.set(Action::OUTER, class & OUTER != 0);
     action.set(Action::IPV4, class & HEADER != 0);
     action
@@ -128,6 +159,11 @@ pub(super) fn leaves(class: u8, action: Action) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use corelane_runtime::offload::{Actions, needed};
+
+    fn table(caps: Caps) -> Actions<Action> {
+        Actions::new(WORK, caps, action)
+    }
 
     #[test]
     fn each_bit_takes_over_exactly_its_kind() {
@@ -136,11 +172,12 @@ mod tests {
             (TCP6, Caps::TX_TCP6),
             (UDP4, Caps::TX_UDP4),
             (UDP6, Caps::TX_UDP6),
+            (OTHER, Caps::TX_GENERIC),
         ] {
             for set in Caps::every_set() {
-                let left = !table(set)[usize::from(kind)].contains(Action::L4);
+                let left = !table(set).of(kind).contains(Action::L4);
                 assert_eq!(left, set.contains(bit), "kind {kind} with {set:?}");
-                let tunnelled = !table(set)[usize::from(kind | GENERIC)].contains(Action::L4);
+                let tunnelled = !table(set).of(kind | GENERIC).contains(Action::L4);
                 assert_eq!(tunnelled, set.contains(Caps::TX_GENERIC));
             }
         }
@@ -150,9 +187,9 @@ mod tests {
     fn what_no_port_can_do_is_done_here_under_every_set() {
         for set in Caps::every_set() {
             let table = table(set);
-            assert_eq!(table[usize::from(NOTHING)], Action::empty());
-            for class in 0..CLASSES as u8 {
-                let action = table[usize::from(class)];
+            assert_eq!(table.of(NOTHING), Action::empty());
+            for class in 0..=u8::MAX {
+                let action = table.of(class);
                 assert_eq!(action.contains(Action::OUTER), class & OUTER != 0);
                 assert_eq!(action.contains(Action::IPV4), class & HEADER != 0);
                 if class & RAGGED != 0 && class & KIND != 0 {
@@ -160,5 +197,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_is_asked_is_what_a_port_takes() {
+        for need in needs() {
+            assert_eq!(need.about.needed(), need.caps, "{}", need.work);
+        }
+        let about = needs().iter().fold(Looks::empty(), |sum, need| sum | need.about);
+        assert_eq!(about, Looks::PARTIAL, "something is not asked about");
+        assert_eq!(needed(WORK, TCP4 | GENERIC), Some(Caps::TX_GENERIC));
+        assert_eq!(needed(WORK, TCP4 | OUTER | HEADER), Some(Caps::TX_TCP4));
     }
 }

@@ -6,16 +6,18 @@ mod software;
 #[cfg(test)]
 mod tests;
 
+pub use hardware::WORK;
+
 use crate::config;
 use corelane_runtime::Error;
-use corelane_runtime::offload::{Caps, PortCaps};
+use corelane_runtime::offload::{Actions, Caps, Need, Offload, PortCaps};
 use corelane_runtime::packet::Burst;
 use corelane_runtime::stage::spec::{Role, Traits};
 use corelane_runtime::stage::{
     Args, BuildContext, Built, ConfigError, CounterId, Outputs, Reason, Stage, StageConfig,
     StageContext, StageInfo, StageSpec,
 };
-use hardware::{Action, CLASSES, NOTHING, class, leaves, table};
+use hardware::{Action, NOTHING, action, class, leaves, needs};
 use serde::Deserialize;
 use software::{Unfinished, fill};
 use std::sync::Arc;
@@ -61,8 +63,12 @@ impl StageConfig for ChecksumFillConfig {
         Traits::default()
     }
 
+    fn needs(&self) -> Vec<Need> {
+        needs()
+    }
+
     fn build(&self, ctx: &mut dyn BuildContext) -> Result<Built, Error> {
-        let exit = ctx.exit_caps();
+        let exit = ctx.exit_caps().filter(|_| ctx.offload() != Offload::SoftwareOnly);
         Ok(Built::restartable(move || ChecksumFill::new(exit.clone())))
     }
 }
@@ -70,33 +76,23 @@ impl StageConfig for ChecksumFillConfig {
 /// Finishes checksums.
 pub struct ChecksumFill {
     exit: Option<Arc<PortCaps>>,
-    /// What [`ChecksumFill::table`] was made from.
-    caps: Caps,
-    table: [Action; CLASSES],
+    /// What is done with each class.
+    actions: Actions<Action>,
 }
 
 impl ChecksumFill {
     /// A stage before the port that can do `exit`; without one, everything is done in software.
     pub fn new(exit: Option<Arc<PortCaps>>) -> ChecksumFill {
-        let caps = exit.as_ref().map_or(Caps::empty(), |port| port.effective());
-        ChecksumFill { exit, caps, table: table(caps) }
-    }
-
-    /// Follows a port that can do less than before.
-    fn refresh(&mut self) {
-        let caps = self.exit.as_ref().map_or(Caps::empty(), |port| port.effective());
-        if caps != self.caps {
-            *self = ChecksumFill { exit: self.exit.take(), caps, table: table(caps) };
-        }
+        ChecksumFill { exit, actions: Actions::new(WORK, Caps::empty(), action) }
     }
 }
 
 impl Stage for ChecksumFill {
     fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, ctx: &mut StageContext<'_>) {
-        self.refresh();
+        self.actions.follow(self.exit.as_ref().map_or(Caps::empty(), |port| port.effective()));
         while let Some(packet) = burst.first_mut() {
             let class = class(packet);
-            let action = self.table[usize::from(class)];
+            let action = self.actions.of(class);
             let finished = match class {
                 NOTHING => Ok(()),
                 _ => {

@@ -4,7 +4,7 @@ use corelane_runtime::stage::CounterId;
 
 /// What came out for a TCP or UDP checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     /// It fits.
     Good,
     /// It does not, and is no unfinished one either.

@@ -6,8 +6,35 @@
 use super::counters::Outcome;
 use super::scope::{Scope, Subject};
 use crate::payload::Sums;
+use corelane_runtime::offload::{Caps, Looks, Need};
 use corelane_runtime::packet::{Csum, MetaFlags, Packet};
 use corelane_sum::Sum;
+
+/// What a port may have checked before packets come here.
+pub(super) const NEEDS: [Need; 5] = [
+    Need::entry(
+        "outer ipv4",
+        Looks::UNCHECKED_IPV4,
+        Some(Caps::RX_IP),
+        "20 to 60 header bytes are read",
+    ),
+    l4("outer tcp", Looks::UNCHECKED_TCP, Caps::RX_TCP),
+    l4("outer udp", Looks::UNCHECKED_UDP, Caps::RX_UDP),
+    Need::entry("inner ipv4", Looks::UNCHECKED_INNER, None, "no port is asked yet: 20 to 60 header bytes are read"),
+    Need::entry(
+        "inner tcp, inner udp",
+        Looks::UNCHECKED_INNER,
+        None,
+        "no port is asked yet: from the outer sum at header cost where that one covers it, else each payload byte is \
+         read once",
+    )
+    .or(Caps::RX_COMPLETE, "its sum of the datagram leaves headers to read"),
+];
+
+const fn l4(work: &'static str, about: Looks, caps: Caps) -> Need {
+    Need::entry(work, about, Some(caps), "each payload byte is read once")
+        .or(Caps::RX_COMPLETE, "its sum of the datagram leaves headers to read")
+}
 
 /// The device's verdict on the L4 checksum of a level, if there is one that can be relied on.
 pub(super) fn verdict(packet: &Packet, level: usize, scope: &Scope) -> Option<Outcome> {

@@ -3,138 +3,162 @@
 
 mod counters;
 mod hardware;
-mod scope;
+pub(crate) mod scope;
 mod software;
 #[cfg(test)]
 mod tests;
 mod verify;
 
-use crate::config;
-use corelane_runtime::Error;
-use corelane_runtime::packet::Burst;
-use corelane_runtime::stage::spec::{KeyInfo, Role, Traits};
-use corelane_runtime::stage::{
-    Args, BuildContext, Built, ConfigError, Outputs, Reason, Stage, StageConfig, StageContext,
-    StageInfo, StageSpec,
-};
-use serde::Deserialize;
-use verify::Wrong;
+use crate::declare::Output;
+use crate::rx::hardware::forget;
+use crate::{choice, stage};
+use corelane_runtime::offload::{Looks, Need, Offload};
+use corelane_runtime::packet::{Burst, Packet};
+use corelane_runtime::stage::spec::Traits;
+use corelane_runtime::stage::{Outputs, Reason, Stage, StageContext};
+use verify::Found;
 
-/// What `ChecksumValidate` is.
-pub const INFO: StageInfo = StageInfo {
-    name: "ChecksumValidate",
-    summary: "Checks IPv4, TCP and UDP checksums at every level and remembers the payload's sum.",
-    role: Role::Middle,
-    subject: None,
-    keys: &[
-        KeyInfo {
-            name: "on_bad",
-            kind: "Mark | Drop",
-            default: Some("Mark"),
-            doc: "what happens to a packet with a wrong checksum",
-        },
-        KeyInfo {
-            name: "on_partial",
-            kind: "Pass",
-            default: Some("Pass"),
-            doc: "what happens to a packet whose checksum was never finished",
-        },
-        KeyInfo {
-            name: "on_unverifiable",
-            kind: "Pass",
-            default: Some("Pass"),
-            doc: "what happens to fragments, cut packets and impossible lengths",
-        },
-    ],
-    drop_reasons: &["bad_ipv4", "bad_tcp", "bad_udp"],
-    counters: counters::NAMES,
-};
-
-const BAD_IPV4: Reason = Reason(0);
-const BAD_TCP: Reason = Reason(1);
-const BAD_UDP: Reason = Reason(2);
-
-/// The kind of stage `ChecksumValidate`.
-#[derive(Clone, Copy, Debug)]
-pub struct ChecksumValidateSpec;
-
-/// What happens to a packet with a wrong checksum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub enum OnBad {
-    /// Passed on, marked bad: never merged, never repaired.
-    #[default]
-    Mark,
-    /// Dropped, the reason being the first wrong kind of IPv4, TCP, UDP.
-    Drop,
-}
-
-/// What happens to a packet of which nothing can be said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub enum OnDoubt {
-    /// Passed on as it is, never merged.
-    #[default]
-    Pass,
-}
-
-/// Arguments of `ChecksumValidate`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ChecksumValidateConfig {
-    /// Checksums that are wrong.
-    pub on_bad: OnBad,
-    /// Checksums that look unfinished.
-    pub on_partial: OnDoubt,
-    /// Checksums that cannot be verified.
-    pub on_unverifiable: OnDoubt,
-}
-
-impl StageSpec for ChecksumValidateSpec {
-    fn info(&self) -> &'static StageInfo {
-        &INFO
-    }
-
-    fn configure(&self, args: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
-        Ok(Box::new(config::parse::<ChecksumValidateConfig>(args)?))
+choice! {
+    /// What happens to a packet with a wrong checksum.
+    #[derive(Copy)]
+    pub enum OnBad {
+        /// passed on, marked bad: never joined, never repaired
+        Mark,
+        /// dropped; the reason is the first wrong kind of IPv4, TCP, UDP
+        Drop,
+        /// sent to that chain, marked bad
+        Output(Output),
     }
 }
 
-impl StageConfig for ChecksumValidateConfig {
-    fn traits(&self) -> Traits {
-        Traits::default()
-    }
-
-    fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
-        let on_bad = self.on_bad;
-        Ok(Built::restartable(move || ChecksumValidate::new(on_bad)))
+choice! {
+    /// What happens to a packet whose checksum holds just the sum of the pseudo header.
+    #[derive(Copy)]
+    pub enum OnPartial {
+        /// passed on as it is, never joined
+        Pass,
+        /// passed on, to be finished by `ChecksumFill` or by the port it leaves by
+        Finish,
+        /// dropped
+        Drop,
+        /// sent to that chain as it is
+        Output(Output),
     }
 }
 
-/// Checks packets.
-#[derive(Clone, Copy, Debug)]
-pub struct ChecksumValidate {
-    on_bad: OnBad,
+choice! {
+    /// What happens to a packet with a checksum of which nothing can be said.
+    #[derive(Copy)]
+    pub enum OnUnverifiable {
+        /// passed on as it is, never joined
+        Pass,
+        /// dropped
+        Drop,
+        /// sent to that chain as it is
+        Output(Output),
+    }
+}
+
+stage! {
+    /// Checks IPv4, TCP and UDP checksums at every level and remembers the payload's sum.
+    ///
+    /// Where a port says that a checksum is right or wrong, that is taken over; everything else is computed, each
+    /// payload byte read at most once. No byte is changed. A packet that is several of these is treated as the
+    /// first of them: bad, partial, unverifiable.
+    pub struct ChecksumValidate {
+        /// what happens to a packet with a wrong checksum
+        on_bad: OnBad = Mark,
+        /// what happens to a packet with a checksum that was never finished
+        on_partial: OnPartial = Pass,
+        /// what happens to fragments, cut packets and impossible lengths
+        on_unverifiable: OnUnverifiable = Pass,
+    }
+    counters { ..counters::NAMES }
+    drops { BAD_IPV4, BAD_TCP, BAD_UDP, PARTIAL, UNVERIFIABLE }
+    given {
+        /// Whether a device's word is taken over.
+        trusts: bool = |ctx| ctx.offload() != Offload::SoftwareOnly
+    }
+    traits { checks }
+}
+
+/// Where a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Next,
+    Drop(Reason),
+    Output(Output),
 }
 
 impl ChecksumValidate {
-    /// A stage that does `on_bad` with what is wrong.
+    /// A stage that does `on_bad` with what is wrong, and passes on whatever else there is.
     pub fn new(on_bad: OnBad) -> ChecksumValidate {
-        ChecksumValidate { on_bad }
+        ChecksumValidate {
+            on_bad,
+            on_partial: OnPartial::Pass,
+            on_unverifiable: OnUnverifiable::Pass,
+            trusts: true,
+        }
+    }
+
+    fn needs(&self) -> Vec<Need> {
+        hardware::NEEDS.to_vec()
+    }
+
+    fn traits(&self, traits: &mut Traits) {
+        if self.on_partial == OnPartial::Finish {
+            traits.makes |= Looks::PARTIAL.difference(Looks::PARTIAL_IPV4);
+        }
+    }
+
+    fn check_packet(&self, packet: &mut Packet, ctx: &mut StageContext<'_>) -> Found {
+        if !self.trusts {
+            forget(packet);
+        }
+        verify::verify(packet, self.on_partial == OnPartial::Finish, ctx)
+    }
+
+    fn way(&self, found: Found) -> Way {
+        if let Some(reason) = reason(found) {
+            match self.on_bad {
+                OnBad::Mark => {}
+                OnBad::Drop => return Way::Drop(reason),
+                OnBad::Output(output) => return Way::Output(output),
+            }
+        }
+        if found.partial {
+            match self.on_partial {
+                OnPartial::Pass | OnPartial::Finish => {}
+                OnPartial::Drop => return Way::Drop(Self::PARTIAL),
+                OnPartial::Output(output) => return Way::Output(output),
+            }
+        }
+        match self.on_unverifiable {
+            OnUnverifiable::Drop if found.unverifiable => Way::Drop(Self::UNVERIFIABLE),
+            OnUnverifiable::Output(output) if found.unverifiable => Way::Output(output),
+            OnUnverifiable::Pass | OnUnverifiable::Drop | OnUnverifiable::Output(_) => Way::Next,
+        }
     }
 }
 
 impl Stage for ChecksumValidate {
     fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, ctx: &mut StageContext<'_>) {
         for mut packet in burst.drain() {
-            let wrong = verify::verify(&mut packet, ctx);
-            match (self.on_bad, reason(wrong)) {
-                (OnBad::Drop, Some(reason)) => ctx.drop(packet, reason),
-                (OnBad::Drop, None) | (OnBad::Mark, _) => out.next(packet),
+            let found = self.check_packet(&mut packet, ctx);
+            match self.way(found) {
+                Way::Next => out.next(packet),
+                Way::Drop(reason) => ctx.drop(packet, reason),
+                Way::Output(output) => out.send(output, packet),
             }
         }
     }
 }
 
-fn reason(wrong: Wrong) -> Option<Reason> {
-    let kinds = [(wrong.ipv4, BAD_IPV4), (wrong.tcp, BAD_TCP), (wrong.udp, BAD_UDP)];
+fn reason(found: Found) -> Option<Reason> {
+    let kinds = [
+        (found.ipv4, ChecksumValidate::BAD_IPV4),
+        (found.tcp, ChecksumValidate::BAD_TCP),
+        (found.udp, ChecksumValidate::BAD_UDP),
+    ];
     kinds.into_iter().find_map(|(is, reason)| is.then_some(reason))
 }

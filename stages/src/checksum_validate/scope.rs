@@ -5,7 +5,7 @@
 
 use super::counters::Outcome;
 use crate::payload::summed_level;
-use corelane_runtime::packet::{L3, L4, MetaFlags, Packet};
+use corelane_runtime::packet::{L3, L4, MetaFlags, Packet, Partial};
 use corelane_sum::Sum;
 use corelane_wire::protocol::{TCP, UDP};
 use corelane_wire::tcp::TcpHeader;
@@ -14,32 +14,40 @@ use corelane_wire::{Coverage, Level, layers, pseudo};
 
 /// A checksum that can be computed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scope {
+pub(crate) struct Scope {
     /// First byte covered, that of the L4 header.
-    pub(super) from: u32,
+    pub(crate) from: u32,
     /// End of the bytes covered.
-    pub(super) to: u32,
+    pub(crate) to: u32,
     /// What the checksum field holds.
-    pub(super) field: u16,
+    pub(crate) field: u16,
     /// Sum of the pseudo header without its length.
-    pub(super) addresses: Sum,
+    pub(crate) addresses: Sum,
     /// The length in the pseudo header.
-    pub(super) length: u32,
+    pub(crate) length: u32,
     /// UDP, else TCP.
-    pub(super) udp: bool,
+    pub(crate) udp: bool,
     /// Whether a device can be expected to have known the pseudo header.
-    pub(super) usual: bool,
+    pub(crate) usual: bool,
 }
 
 impl Scope {
     /// Sum of the pseudo header.
-    pub(super) fn pseudo(&self) -> Sum {
+    pub(crate) fn pseudo(&self) -> Sum {
         self.addresses + Sum::from_u32(self.length)
+    }
+
+    /// What asks for the checksum to be finished, if its field holds what it must hold for that: the sum of the
+    /// pseudo header, its length included.
+    pub(crate) fn request(&self) -> Option<Partial> {
+        let start = u16::try_from(self.from).ok()?;
+        let field = start.checked_add(field_at(self.udp) as u16)?;
+        (self.field == self.pseudo().canonical()).then_some(Partial { start, field })
     }
 
     /// Whether the field holds just the pseudo-header sum, as a sender leaves it for its device; TCP
     /// senders that will have the packet cut leave it without the length.
-    pub(super) fn looks_partial(&self) -> bool {
+    pub(crate) fn looks_partial(&self) -> bool {
         let without_length = !self.udp && self.field == self.addresses.canonical();
         without_length || self.field == self.pseudo().canonical()
     }
@@ -47,7 +55,7 @@ impl Scope {
 
 /// What there is to verify above IP at one level.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Subject {
+pub(crate) enum Subject {
     /// Neither TCP nor UDP.
     Nothing,
     /// Decided without looking at the covered bytes.
@@ -65,7 +73,7 @@ pub(super) enum Subject {
 const ODD: MetaFlags = MetaFlags::FRAGMENT.union(MetaFlags::ODD_PSEUDO).union(MetaFlags::OVERRUN);
 
 /// What there is to verify, level by level.
-pub(super) fn subjects(packet: &Packet) -> [Subject; 2] {
+pub(crate) fn subjects(packet: &Packet) -> [Subject; 2] {
     let odd = packet.meta().flags.intersects(ODD);
     let usual = if odd { None } else { usual(packet) };
     usual.unwrap_or_else(|| careful(packet))

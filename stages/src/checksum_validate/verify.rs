@@ -5,42 +5,78 @@ use super::hardware;
 use super::scope::{Scope, Subject, subjects};
 use super::software;
 use crate::payload::Sums;
-use corelane_runtime::packet::{Csum, L3, L4, MetaFlags, Packet};
+use corelane_runtime::packet::{Csum, L3, L4, MetaFlags, Packet, Partial};
 use corelane_runtime::stage::StageContext;
 
-/// Which kinds of checksum are wrong.
+/// What came out for a packet, over all its checksums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wrong {
-    /// An IPv4 header.
+pub(super) struct Found {
+    /// An IPv4 header is wrong.
     pub(super) ipv4: bool,
-    /// A TCP checksum.
+    /// A TCP checksum is wrong.
     pub(super) tcp: bool,
-    /// A UDP checksum.
+    /// A UDP checksum is wrong.
     pub(super) udp: bool,
+    /// A checksum was never finished, and still is not asked to be.
+    pub(super) partial: bool,
+    /// Of a checksum nothing can be said.
+    pub(super) unverifiable: bool,
 }
 
-/// Checks a packet, writes its meta, counts.
-pub(super) fn verify(packet: &mut Packet, ctx: &mut StageContext<'_>) -> Wrong {
-    let mut wrong = Wrong { ipv4: verify_ipv4(packet, ctx), ..Wrong::default() };
-    let outcomes = if packet.is_super() { joined(packet) } else { open(packet, ctx) };
-    for (level, outcome) in outcomes.into_iter().enumerate() {
-        let Some((udp, outcome)) = outcome else { continue };
+/// What came out for one checksum.
+#[derive(Clone, Copy)]
+struct Result {
+    udp: bool,
+    outcome: Outcome,
+    /// It is to be finished from now on, so it says so.
+    request: Option<Partial>,
+}
+
+impl Result {
+    fn new(udp: bool, outcome: Outcome) -> Result {
+        Result { udp, outcome, request: None }
+    }
+}
+
+/// Level by level what came out.
+type Results = [Option<Result>; 2];
+
+/// Checks a packet, writes its meta, counts. With `finish`, what was never finished is asked to be.
+pub(super) fn verify(packet: &mut Packet, finish: bool, ctx: &mut StageContext<'_>) -> Found {
+    let mut found = Found { ipv4: verify_ipv4(packet, ctx), ..Found::default() };
+    let results = if packet.is_super() { joined(packet) } else { open(packet, finish, ctx) };
+    for (level, result) in results.into_iter().enumerate() {
+        let Some(Result { udp, outcome, request }) = result else { continue };
         let inner = is_inner(packet, level);
         ctx.count(counters::l4(inner, udp, outcome), 1);
-        let bad = outcome == Outcome::Corrupt;
-        wrong.tcp |= bad && !udp;
-        wrong.udp |= bad && udp;
-        let state = &mut packet.meta_mut().l4[level];
-        *state = match outcome {
-            Outcome::Good if *state == Csum::Partial => Csum::Partial,
+        found.note(udp, outcome, request.is_some());
+        let meta = packet.meta_mut();
+        if let Some(request) = request {
+            meta.partial[level] = request;
+        }
+        meta.l4[level] = match outcome {
+            Outcome::Good if meta.l4[level] == Csum::Partial => Csum::Partial,
             Outcome::Good => Csum::Good,
             Outcome::Corrupt => Csum::Bad,
+            Outcome::Partial if request.is_some() => Csum::Partial,
             Outcome::Partial | Outcome::Overrun | Outcome::Unverifiable | Outcome::Zero => {
                 Csum::Unknown
             }
         };
     }
-    wrong
+    found
+}
+
+impl Found {
+    fn note(&mut self, udp: bool, outcome: Outcome, finished: bool) {
+        match outcome {
+            Outcome::Corrupt if udp => self.udp = true,
+            Outcome::Corrupt => self.tcp = true,
+            Outcome::Partial => self.partial |= !finished,
+            Outcome::Overrun | Outcome::Unverifiable => self.unverifiable = true,
+            Outcome::Good | Outcome::Zero => {}
+        }
+    }
 }
 
 /// Whether a tracked level lies inside a tunnel.
@@ -74,11 +110,8 @@ fn verify_ipv4(packet: &mut Packet, ctx: &mut StageContext<'_>) -> bool {
     wrong
 }
 
-/// Level by level whether it is UDP, and what came out.
-type Outcomes = [Option<(bool, Outcome)>; 2];
-
 /// The fields of a packet that was joined are those of no packet: only those who joined it can know.
-fn joined(packet: &Packet) -> Outcomes {
+fn joined(packet: &Packet) -> Results {
     let meta = packet.meta();
     std::array::from_fn(|level| {
         let udp = match meta.layers.levels[level].l4_kind {
@@ -92,42 +125,46 @@ fn joined(packet: &Packet) -> Outcomes {
             Csum::Bad => Outcome::Corrupt,
             Csum::Unknown => Outcome::Unverifiable,
         };
-        Some((udp, outcome))
+        Some(Result::new(udp, outcome))
     })
 }
 
 /// An ordinary packet: by the device where it knows, else by computing. Remembers the payload's sum.
-fn open(packet: &mut Packet, ctx: &mut StageContext<'_>) -> Outcomes {
+fn open(packet: &mut Packet, finish: bool, ctx: &mut StageContext<'_>) -> Results {
     let subjects = subjects(packet);
-    let mut outcomes = [None; 2];
+    let mut results: Results = [None; 2];
     let mut sums = Sums::of(packet);
     let mut unconfirmed = hardware::vouch(packet, &subjects, &mut sums);
     for (level, subject) in subjects.iter().enumerate().rev() {
-        outcomes[level] = match subject {
+        let unfinished = level == 0 && is_unfinished(packet, &results[1]);
+        results[level] = match subject {
             Subject::Nothing => None,
-            Subject::Settled { udp, outcome } => Some((*udp, *outcome)),
+            Subject::Settled { udp, outcome } => Some(Result::new(*udp, *outcome)),
             Subject::Open(scope) => {
                 let outcome = hardware::verdict(packet, level, scope)
-                    .or_else(|| unfinished_inside(packet, level))
+                    .or(unfinished.then_some(Outcome::Unverifiable))
                     .unwrap_or_else(|| check(scope, &mut sums, &mut unconfirmed, ctx));
-                Some((scope.udp, outcome))
+                let request = (finish && outcome == Outcome::Partial).then(|| scope.request());
+                Some(Result { udp: scope.udp, outcome, request: request.flatten() })
             }
         };
     }
     let (read, payload) = (sums.read(), sums.payload());
     ctx.payload_summed(read);
-    let good = outcomes.iter().flatten().any(|(_, outcome)| *outcome == Outcome::Good);
+    let good = results.iter().flatten().any(|result| result.outcome == Outcome::Good);
     let finished = !packet.meta().l4.contains(&Csum::Partial);
-    if let (true, true, Some(sum)) = (good, finished, payload) {
+    let whole = results.iter().flatten().all(|result| result.request.is_none());
+    // A sum that was read is true whatever the checksums say; whoever finishes one needs it.
+    let (vouched, taken) = (good && finished && whole, !whole && read > 0);
+    if let (true, Some(sum)) = (vouched || taken, payload) {
         packet.set_payload_sum(sum.fold());
     }
-    outcomes
+    results
 }
 
 /// The bytes under an outer checksum are not final while an inner one is unfinished.
-fn unfinished_inside(packet: &Packet, level: usize) -> Option<Outcome> {
-    let inside = level == 0 && packet.meta().l4[1] == Csum::Partial;
-    inside.then_some(Outcome::Unverifiable)
+fn is_unfinished(packet: &Packet, inner: &Option<Result>) -> bool {
+    packet.meta().l4[1] == Csum::Partial || inner.is_some_and(|inner| inner.request.is_some())
 }
 
 /// Computes. A datagram sum of the device that makes the checksum wrong may itself be what is wrong.

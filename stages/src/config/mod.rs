@@ -6,16 +6,21 @@
 
 mod entries;
 mod errors;
+mod range;
+mod rate;
 #[cfg(test)]
 mod tests;
 mod units;
 
+pub use range::RangeText;
+pub use rate::{OneIn, Rate};
 pub use units::{Bytes, Nanoseconds};
 
 use corelane_runtime::stage::{Args, ConfigError};
 use entries::{blank, entries};
 use ron::Options;
 use ron::extensions::Extensions;
+use ron::value::RawValue;
 use serde::de::DeserializeOwned;
 
 /// The RON that stages are written in: `Some` is not written, nor is the name of a newtype.
@@ -33,8 +38,17 @@ pub(crate) fn options() -> Options {
 /// One [`ConfigError`] for each key that is unknown, given twice, missing, or has a value that cannot be
 /// read; or a single one where the text is not RON.
 pub fn parse<T: DeserializeOwned>(args: Args<'_>) -> Result<T, Vec<ConfigError>> {
+    parse_with(args, &[])
+}
+
+/// As [`parse`], for a struct that leaves to its caller which keys must be given. Every one that is missing is a
+/// mistake of its own.
+pub(crate) fn parse_with<T: DeserializeOwned>(
+    args: Args<'_>,
+    required: &[&str],
+) -> Result<T, Vec<ConfigError>> {
     let mut text = args.text.to_owned();
-    let mut found = Vec::new();
+    let mut found = missing(&text, required);
     let mut removed: Vec<String> = Vec::new();
     loop {
         let error = match options().from_str::<T>(&text) {
@@ -58,4 +72,20 @@ pub fn parse<T: DeserializeOwned>(args: Args<'_>) -> Result<T, Vec<ConfigError>>
             _ => return Err(found),
         }
     }
+}
+
+/// The keys that are not there. Where the text is no RON nobody can say.
+fn missing(text: &str, required: &[&str]) -> Vec<ConfigError> {
+    if options().from_str::<&RawValue>(text).is_err() {
+        return Vec::new();
+    }
+    let given = entries(text);
+    let is_missing = |key: &&&str| !given.iter().any(|entry| text[entry.key.clone()] == ***key);
+    let missing = required.iter().filter(is_missing);
+    missing.map(|key| ConfigError::at(*key, format!("`{key}` must be given"))).collect()
+}
+
+/// Reads one value as it would stand behind a key.
+pub(crate) fn read_value<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    options().from_str(text).map_err(|error| errors::translate(&error, text).0.message)
 }

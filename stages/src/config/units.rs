@@ -29,7 +29,7 @@ const SIZES: &[(&str, u64)] = &[
 ];
 
 /// Reads a number, which may have a decimal point, and one of the units; exact, or `None`.
-fn read(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+pub(super) fn read(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')?;
     let (number, unit) = text.split_at(split);
     let &(_, factor) = units.iter().find(|(name, _)| *name == unit.trim_start())?;

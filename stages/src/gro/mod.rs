@@ -34,6 +34,8 @@ pub struct Gro {
     held: Units,
     /// A packet whose predecessors found no room yet.
     waiting: Option<Packet>,
+    /// Whether what a device or a stage before said of checksums is taken over.
+    trusts: bool,
     /// Packets absorbed in this call, not yet counted.
     merged: u64,
 }
@@ -48,6 +50,7 @@ impl Gro {
             most_held: config.most_held(),
             held: Units::default(),
             waiting: None,
+            trusts: true,
             merged: 0,
         }
     }

@@ -13,6 +13,7 @@ use super::segment::{self, Segment};
 use super::sums::{derived_sum, verify};
 use super::table::Place;
 use super::{Gro, tcp, udp};
+use crate::rx::hardware::forget;
 use corelane_runtime::Time;
 use corelane_runtime::packet::{Burst, Packet, Train, Units};
 use corelane_runtime::stage::{Outputs, Progress, Stage, StageContext};
@@ -289,6 +290,9 @@ impl Gro {
 
 impl Stage for Gro {
     fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, ctx: &mut StageContext<'_>) {
+        if !self.trusts {
+            burst.iter_mut().for_each(forget);
+        }
         let mut exit = Exit::new(out);
         let waited = self.waiting.take();
         for packet in waited.into_iter().chain(burst.drain()) {

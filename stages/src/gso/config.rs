@@ -1,8 +1,9 @@
 //! How `Gso` is written in a description, and what it asks of the plan.
 
-use super::Gso;
+use super::{Gso, WORK};
 use crate::config;
 use corelane_runtime::Error;
+use corelane_runtime::offload::{Need, Offload};
 use corelane_runtime::stage::spec::{Role, Traits};
 use corelane_runtime::stage::{
     Args, BuildContext, Built, ConfigError, CounterId, Reason, StageConfig, StageInfo, StageSpec,
@@ -59,8 +60,12 @@ impl StageConfig for GsoConfig {
         Traits { multiplies: true, cuts: true, holds: 1, ..Traits::default() }
     }
 
+    fn needs(&self) -> Vec<Need> {
+        WORK.iter().map(|entry| entry.need).collect()
+    }
+
     fn build(&self, ctx: &mut dyn BuildContext) -> Result<Built, Error> {
-        let exit = ctx.exit_caps();
+        let exit = ctx.exit_caps().filter(|_| ctx.offload() != Offload::SoftwareOnly);
         Ok(Built::restartable(move || Gso::new(exit.clone())))
     }
 }

@@ -8,14 +8,14 @@ mod shape;
 mod software;
 
 pub use config::{GsoConfig, GsoSpec, INFO};
-pub use hardware::{CLASSES, describe, needs};
+pub use hardware::WORK;
 
 use config::{BAD_SEGMENTATION, CUT, LEFT, RECHUNKED, SEGMENTS, TOO_MANY_SEGMENTS};
 use corelane_runtime::Time;
-use corelane_runtime::offload::{Caps, PortCaps};
+use corelane_runtime::offload::{Actions, Caps, PortCaps};
 use corelane_runtime::packet::{Burst, Packet, SegFlags, Segmentation, Units};
 use corelane_runtime::stage::{Outputs, Progress, Reason, Stage, StageContext};
-use hardware::{Actions, class, segments_at_once};
+use hardware::{class, segments_at_once};
 use shape::{Shape, shape};
 use software::{Cutting, Made, Prepared, Refusal, prepare};
 use std::sync::Arc;
@@ -24,7 +24,10 @@ use std::sync::Arc;
 pub struct Gso {
     /// The one port that everything leaves by, if there is one.
     exit: Option<Arc<PortCaps>>,
-    actions: Actions,
+    /// Whether the port is left superpackets of a class.
+    actions: Actions<bool>,
+    /// Whether a superpacket too large for the port is cut into smaller ones that are not.
+    rechunks: bool,
     /// A superpacket that there was no room for to the end.
     cutting: Option<Cutting>,
 }
@@ -46,7 +49,23 @@ enum Decision {
 impl Gso {
     /// Before the port with these capabilities; `None`: every superpacket is cut.
     pub fn new(exit: Option<Arc<PortCaps>>) -> Gso {
-        Gso { exit, actions: Actions::new(Caps::empty()), cutting: None }
+        let actions = Actions::new(WORK, Caps::empty(), |_, left| left);
+        Gso { exit, actions, rechunks: true, cutting: None }
+    }
+
+    /// What is cut is cut into frames, never into smaller superpackets.
+    pub(crate) fn into_frames(self) -> Gso {
+        Gso { rechunks: false, ..self }
+    }
+
+    /// Whether the port takes this superpacket as it is, by what is in force now.
+    pub(crate) fn leaves(&mut self, packet: &Packet) -> bool {
+        let Some(port) = &self.exit else { return false };
+        self.actions.follow(port.effective());
+        let header_len = u32::from(packet.meta().layers.levels[0].payload);
+        shape(packet) == Shape::Even
+            && self.actions.of(class(packet, false))
+            && segments_at_once(packet, header_len, &port.facts.limits) == packet.segments()
     }
 
     fn decide(&self, packet: &mut Packet, ctx: &mut StageContext<'_>) -> Decision {
@@ -57,15 +76,16 @@ impl Gso {
             Shape::Foreign => true,
         };
         let chunk = match &self.exit {
-            Some(port) if self.actions.leaves(class(packet, foreign)) => {
+            Some(port) if self.actions.of(class(packet, foreign)) => {
                 let header_len = u32::from(packet.meta().layers.levels[0].payload);
-                segments_at_once(packet, header_len, &port.limits)
+                segments_at_once(packet, header_len, &port.facts.limits)
             }
             _ => 1,
         };
         if chunk == packet.segments() {
             return Decision::Leave;
         }
+        let chunk = if self.rechunks { chunk } else { 1 };
         match prepare(packet, chunk, ctx) {
             Ok(prepared) => {
                 ctx.count(if chunk > 1 { RECHUNKED } else { CUT }, 1);

@@ -4,8 +4,11 @@
 //! checksum of a packet covers headers, the payload, and at most a few bytes behind it; so with the payload's
 //! sum known all of them are computed at header cost. Nothing here decides which sums are wanted.
 
+mod edit;
 #[cfg(test)]
 mod tests;
+
+pub use edit::EditPayload;
 
 use corelane_runtime::packet::{L4, Layers, Packet, Piece};
 use corelane_sum::Sum;

@@ -3,7 +3,7 @@
 use super::Sums;
 use crate::fixture::chained;
 use corelane_runtime::packet::{L3, L4, Layers, Level, Packet};
-use corelane_runtime::stage::{Stage, StageContext, StageInfo, Tally};
+use corelane_runtime::stage::{Declared, Stage, StageContext, StageInfo, Tally};
 use corelane_runtime::testing::Harness;
 use corelane_sum::Sum;
 use corelane_wire::testing::slow_sum;
@@ -21,7 +21,7 @@ impl Stage for Nothing {
 }
 
 fn harness() -> Harness {
-    let info = StageInfo { name: "Nothing", ..crate::count::INFO };
+    let info = StageInfo { name: "Nothing", ..*crate::count::Count::spec().info() };
     Harness::new(Nothing, &info).home(0, 64, 4)
 }
 

@@ -16,6 +16,13 @@ fn fold(a: u64, b: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64
 }
 
+/// 32 bits in which every bit of `value` and `key` counts; another number than the hash it is made of.
+#[inline]
+pub(crate) fn mix(value: u64, key: u64) -> u32 {
+    let mixed = fold(value ^ key.rotate_left(29), MIX ^ key);
+    (mixed >> 32) as u32 ^ mixed as u32
+}
+
 #[inline]
 fn word<const N: usize>(frame: &[u8], at: usize) -> [u8; N] {
     let bytes = frame.get(at..at + N).and_then(|bytes| bytes.try_into().ok());
@@ -39,7 +46,7 @@ fn end(frame: &[u8], at: usize, kind: L3, port: u16, key: u64) -> u64 {
 
 /// What distinguishes a flow, by where it stands in the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ends {
+pub(crate) struct Ends {
     kind: L3,
     src: u16,
     dst: u16,
@@ -51,20 +58,20 @@ pub(super) struct Ends {
 impl Ends {
     /// Those of an IP header at `l3`, with TCP or UDP ports where there are any to rely on.
     #[inline]
-    pub(super) fn of_ip(kind: L3, l3: u16, protocol: u8, ports: Option<u16>) -> Ends {
+    pub(crate) fn of_ip(kind: L3, l3: u16, protocol: u8, ports: Option<u16>) -> Ends {
         let (src, dst) = if kind == L3::V4 { (12, 16) } else { (8, 24) };
         Ends { kind, src: l3 + src, dst: l3 + dst, protocol, ports }
     }
 
     /// Those of an Ethernet header at `l2`; the destination stands first.
-    pub(super) fn of_ethernet(l2: u16) -> Ends {
+    pub(crate) fn of_ethernet(l2: u16) -> Ends {
         Ends { kind: L3::None, src: l2 + 6, dst: l2, protocol: 0, ports: None }
     }
 }
 
 /// The hash of a flow.
 #[inline]
-pub(super) fn hash(frame: &[u8], ends: &Ends, key: u64) -> u32 {
+pub(crate) fn hash(frame: &[u8], ends: &Ends, key: u64) -> u32 {
     let port = |at: Option<u16>, n: usize| {
         at.map_or(0, |at| u16::from_be_bytes(word(frame, usize::from(at) + n)))
     };

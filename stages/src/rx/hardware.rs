@@ -2,7 +2,8 @@
 //!
 //! It promises that a state the device reported ends up at the level it was reported for, or is forgotten.
 
-use corelane_runtime::packet::{Csum, Meta, MetaFlags};
+use corelane_runtime::offload::{Caps, Looks, Need};
+use corelane_runtime::packet::{Csum, Meta, MetaFlags, Packet};
 use corelane_wire::ipv4::Ipv4Header;
 use corelane_wire::ipv6::Ipv6Header;
 use corelane_wire::udp::UdpHeader;
@@ -10,6 +11,34 @@ use corelane_wire::{L3, L4, Layers, Level, U16, layers, view_mut};
 
 /// Bytes of headers looked at in a joined packet.
 const HEADERS: usize = 256;
+
+/// What a port may have done with packets before they come here.
+pub(super) const NEEDS: [Need; 2] = [
+    Need::entry(
+        "flow hash",
+        Looks::empty(),
+        Some(Caps::RX_HASH),
+        "a keyed hash of addresses and ports, from headers that are read anyway",
+    ),
+    Need::entry("joined segments", Looks::empty(), Some(Caps::RX_HW_GRO), "the port joins none")
+        .welcome(),
+];
+
+/// Forgets what a device, or whoever saw the packet before, said of its checksums. A packet that a device has
+/// joined keeps it: its fields are those of no packet, so nobody else can know. So does a checksum that
+/// was never finished.
+pub(crate) fn forget(packet: &mut Packet) {
+    if packet.is_super() {
+        return;
+    }
+    let meta = packet.meta_mut();
+    meta.flags.remove(MetaFlags::KNOWN);
+    for state in meta.l3.iter_mut().chain(&mut meta.l4) {
+        if *state != Csum::Partial {
+            *state = Csum::Unknown;
+        }
+    }
+}
 
 /// Devices count levels from the outside. Where the outermost is no longer among the two that are tracked,
 /// nobody can say which level a status belongs to.

@@ -1,8 +1,8 @@
 //! `Rx`: packets come in from a port and their headers are looked at once, here and nowhere else.
 #![doc = include_str!("README.md")]
 
-mod flow;
-mod hardware;
+pub(crate) mod flow;
+pub(crate) mod hardware;
 mod plain;
 mod software;
 #[cfg(test)]
@@ -12,7 +12,8 @@ pub use software::{CONTIGUOUS, describe};
 
 use crate::config;
 use corelane_runtime::Error;
-use corelane_runtime::packet::{Burst, RX_BURST, Units};
+use corelane_runtime::offload::{Need, Offload};
+use corelane_runtime::packet::{Burst, MetaFlags, RX_BURST, Units};
 use corelane_runtime::port::{QueueReport, RxQueue};
 use corelane_runtime::stage::spec::{KeyInfo, Role, Traits};
 use corelane_runtime::stage::{
@@ -49,6 +50,10 @@ impl StageSpec for RxSpec {
         &INFO
     }
 
+    fn example(&self) -> &'static str {
+        "Rx(\"port\")"
+    }
+
     fn configure(&self, args: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
         Ok(Box::new(config::parse::<RxConfig>(args)?))
     }
@@ -59,10 +64,15 @@ impl StageConfig for RxConfig {
         Traits { port: Some(self.port.clone()), ..Traits::default() }
     }
 
+    fn needs(&self) -> Vec<Need> {
+        hardware::NEEDS.to_vec()
+    }
+
     fn build(&self, ctx: &mut dyn BuildContext) -> Result<Built, Error> {
         let queue = ctx.open_rx(&self.port)?;
         let number = ctx.port_number(&self.port);
-        Ok(Built::Source(Box::new(Rx::new(queue, number, ctx.hash_key()))))
+        let trusts = ctx.offload() != Offload::SoftwareOnly;
+        Ok(Built::Source(Box::new(Rx { trusts, ..Rx::new(queue, number, ctx.hash_key()) })))
     }
 }
 
@@ -73,18 +83,26 @@ pub struct Rx {
     taken: Box<Burst>,
     number: u16,
     key: u64,
+    /// Whether the device's word on hash and checksums is taken over.
+    trusts: bool,
     stopped: bool,
 }
 
 impl Rx {
     /// Reads `queue` of port `number`; flow hashes are keyed by `key`.
     pub fn new(queue: Box<dyn RxQueue>, number: u16, key: u64) -> Rx {
-        Rx { queue, taken: Box::new(Burst::new()), number, key, stopped: false }
+        Rx { queue, taken: Box::new(Burst::new()), number, key, trusts: true, stopped: false }
     }
 
     /// Takes from the queue and books it at once: from here on nothing can be lost unseen.
     fn take(&mut self, budget: usize, ctx: &mut StageContext<'_>) -> Progress {
         let progress = self.queue.rx(&mut self.taken, budget, ctx);
+        if !self.trusts {
+            for packet in self.taken.iter_mut() {
+                packet.meta_mut().flags.remove(MetaFlags::HASHED);
+                hardware::forget(packet);
+            }
+        }
         self.taken.iter().for_each(|packet| ctx.received(packet));
         progress
     }

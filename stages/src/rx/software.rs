@@ -103,10 +103,11 @@ fn ends_of(level: &Level) -> Ends {
     if kind == packet::L3::None {
         return Ends::of_ethernet(level.l2);
     }
-    let with_ports = matches!(level.l4_kind, L4::Tcp | L4::Udp)
-        && level.payload != 0
-        && !level.fragment.is_partial();
-    let protocol = level.l4_kind.protocol().unwrap_or(0);
+    // A fragment hashes without ports and protocol, which later fragments do not show: all of a datagram go one
+    // way. What else is odd about a packet must not part it from its flow.
+    let whole = level.fragment == Fragment::No;
+    let with_ports = whole && matches!(level.l4_kind, L4::Tcp | L4::Udp);
+    let protocol = level.l4_kind.protocol().filter(|_| whole).unwrap_or(0);
     Ends::of_ip(kind, level.l3, protocol, with_ports.then_some(level.l4))
 }
 

@@ -41,7 +41,12 @@ pub(super) fn make_fit(
     if caps.contains(Caps::MULTI_PART) || burst.iter().all(|packet| packet.part_count() == 1) {
         return burst.len();
     }
-    let hopeless = |packet: &Packet| packet.part_count() > 1 && packet.len() > LARGE_ROOM;
+    // What a home has none of never comes back to it.
+    let [_, small, large] = ctx.buffers.capacity();
+    let longest = if large > 0 { LARGE_ROOM } else { SMALL_ROOM * small.min(1) };
+    let least = if small > 0 { 0 } else { SMALL_ROOM + 1 };
+    let hopeless =
+        |packet: &Packet| packet.part_count() > 1 && !(least..=longest).contains(&packet.len());
     burst.extract(hopeless, |packet| ctx.drop(packet, too_big));
     for (index, packet) in burst.iter_mut().enumerate() {
         if packet.part_count() > 1 {

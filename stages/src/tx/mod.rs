@@ -3,115 +3,197 @@
 //! What the port cannot take as it is, is mended or dropped by rule before it sees it: a packet of several
 //! parts is copied into one piece for a port that takes no others (counted as a copy); a frame whose IP
 //! packet is longer than the port's MTU, and a superpacket whose segments would be, is dropped as `too_big`.
-//! Nothing is dropped for want of room: what the port leaves stays in the burst and comes up again.
+//! What the port has no room for waits, or is dropped as `tx_full` where the description says so.
+//!
+//! A port that begins to fail at something it granted takes that out of its capabilities and leaves the
+//! packets that ask for it. They are finished anew here, as are those that were on their way: what leaves is the
+//! same. Until then that costs one comparison a burst.
 
+mod again;
+mod config;
 mod fit;
 #[cfg(test)]
 mod tests;
 
-use crate::config;
-use corelane_runtime::offload::PortCaps;
-use corelane_runtime::packet::Burst;
+pub use config::{Finish, INFO, TxConfig, TxSpec};
+
+use again::{Again, Next};
+use config::{TOO_BIG, TX_FULL};
+use corelane_runtime::Time;
+use corelane_runtime::offload::{Caps, PortCaps};
+use corelane_runtime::packet::{BURST_MAX, Burst, Units};
 use corelane_runtime::port::{QueueReport, TxQueue};
-use corelane_runtime::stage::spec::{KeyInfo, Role, Traits};
-use corelane_runtime::stage::{
-    Args, BuildContext, Built, ConfigError, Outputs, Progress, Reason, Stage, StageConfig,
-    StageContext, StageInfo, StageSpec,
-};
-use corelane_runtime::{Error, Time};
-use serde::Deserialize;
+use corelane_runtime::stage::{Outputs, Progress, Stage, StageContext};
 use std::sync::Arc;
-
-/// What `Tx` is.
-pub const INFO: StageInfo = StageInfo {
-    name: "Tx",
-    summary: "Hands packets to a port.",
-    role: Role::Sink,
-    subject: Some("port"),
-    keys: &[KeyInfo { name: "port", kind: "port", default: None, doc: "the port to write" }],
-    drop_reasons: &["too_big"],
-    counters: &[],
-};
-
-const TOO_BIG: Reason = Reason(0);
-
-/// The kind of stage `Tx`.
-#[derive(Clone, Copy, Debug)]
-pub struct TxSpec;
-
-/// Arguments of `Tx`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TxConfig {
-    /// Port to write.
-    pub port: String,
-}
-
-impl StageSpec for TxSpec {
-    fn info(&self) -> &'static StageInfo {
-        &INFO
-    }
-
-    fn configure(&self, args: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
-        Ok(Box::new(config::parse::<TxConfig>(args)?))
-    }
-}
-
-impl StageConfig for TxConfig {
-    fn traits(&self) -> Traits {
-        Traits { port: Some(self.port.clone()), ..Traits::default() }
-    }
-
-    fn build(&self, ctx: &mut dyn BuildContext) -> Result<Built, Error> {
-        let missing = || Error::user(&self.port, "there is no such port; declare it under `ports`");
-        let caps = ctx.port_caps(&self.port).ok_or_else(missing)?;
-        let queue = ctx.open_tx(&self.port)?;
-        // A queue cannot be opened twice, so this stage is not restarted after a panic.
-        Ok(Built::Stage(Box::new(Tx::new(queue, caps)), None))
-    }
-}
 
 /// Writes one queue.
 pub struct Tx {
     queue: Box<dyn TxQueue>,
     caps: Arc<PortCaps>,
+    /// What was in force at the start, and is what packets are finished for as long as nothing is lost.
+    first: Caps,
+    again: Box<Again>,
+    /// Whether `again` ever had work.
+    lost: bool,
+    drops: bool,
+    /// When the queue is to be asked again.
     retry: Option<Time>,
+    /// Whether what is inside waits for buffers.
+    starved: bool,
+}
+
+/// Why some packets were left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    /// None were.
+    Nothing,
+    /// The queue has no room.
+    Full,
+    /// A copy needs a buffer.
+    Starved,
 }
 
 impl Tx {
     /// Writes `queue` of a port that can do `caps`.
     pub fn new(queue: Box<dyn TxQueue>, caps: Arc<PortCaps>) -> Tx {
-        Tx { queue, caps, retry: None }
+        let again = Box::new(Again::new(&caps));
+        let first = caps.effective();
+        Tx { queue, caps, first, again, lost: false, drops: false, retry: None, starved: false }
+    }
+
+    /// Whether packets that the port has no room for are dropped instead of waiting.
+    #[must_use]
+    pub fn dropping_when_full(mut self, drops: bool) -> Tx {
+        self.drops = drops;
+        self
+    }
+
+    /// What is left waits until the queue says, or buffers come home.
+    fn wait(&mut self, left: Left, ctx: &StageContext<'_>) {
+        self.starved = left == Left::Starved;
+        // Where buffers are out, their return wakes the actor.
+        self.retry = match left {
+            Left::Nothing | Left::Starved => None,
+            Left::Full => Some(self.queue.retry_at().unwrap_or(ctx.now)),
+        };
+    }
+
+    /// Sends what is inside and then `input`, finished for what the port can do now; a bounded number. Returns
+    /// how many went.
+    #[cold]
+    fn send_anew(&mut self, input: &mut Burst, ctx: &mut StageContext<'_>) -> usize {
+        let mut gone = 0;
+        self.lost = true;
+        while gone < BURST_MAX {
+            let caps = self.caps.effective();
+            self.again.follow(caps);
+            match self.again.next(input, ctx) {
+                Next::Ready => {}
+                Next::Nothing => {
+                    self.wait(Left::Nothing, ctx);
+                    return gone;
+                }
+                Next::Starved => {
+                    self.wait(Left::Starved, ctx);
+                    return gone;
+                }
+            }
+            let ready = &mut self.again.ready;
+            let before = ready.len();
+            let left = send(self.queue.as_mut(), ready, caps, ctx);
+            let went = before - ready.len();
+            gone += went;
+            if went > 0 || self.caps.effective() != caps {
+                continue;
+            }
+            if left == Left::Full && self.drops {
+                gone += before;
+                ready.drain().for_each(|packet| ctx.drop(packet, TX_FULL));
+                continue;
+            }
+            self.wait(left, ctx);
+            return gone;
+        }
+        (self.starved, self.retry) = (false, Some(ctx.now));
+        gone
+    }
+
+    /// Goes on with what is inside.
+    fn go_on(&mut self, ctx: &mut StageContext<'_>) -> Progress {
+        match self.send_anew(&mut Burst::new(), ctx) {
+            0 if self.starved => Progress::Starved,
+            0 => Progress::Idle(self.retry),
+            gone => Progress::Worked(gone),
+        }
+    }
+}
+
+/// Hands the front of a burst to a queue, as far as that takes it.
+fn send(
+    queue: &mut dyn TxQueue,
+    burst: &mut Burst,
+    caps: Caps,
+    ctx: &mut StageContext<'_>,
+) -> Left {
+    let fit = fit::make_fit(burst, caps, ctx, TOO_BIG);
+    let behind = burst.len() - fit;
+    burst.with_front(fit, |front| queue.tx(front, ctx));
+    match burst.len() {
+        0 => Left::Nothing,
+        len if len > behind => Left::Full,
+        _ => Left::Starved,
     }
 }
 
 impl Stage for Tx {
     fn process(&mut self, burst: &mut Burst, _: &mut Outputs<'_>, ctx: &mut StageContext<'_>) {
-        if let Some(mtu) = self.caps.limits.mtu {
+        if let Some(mtu) = self.caps.facts.limits.mtu {
             burst.extract(|packet| fit::exceeds(packet, mtu), |packet| ctx.drop(packet, TOO_BIG));
         }
-        let ready = fit::make_fit(burst, self.caps.effective(), ctx, TOO_BIG);
-        burst.with_front(ready, |front| self.queue.tx(front, ctx));
-        let starved = !burst.is_empty() && ready < burst.len() && ctx.buffers.starved();
-        // Where buffers are out, their return wakes the actor.
-        self.retry = match burst.is_empty() || starved {
-            true => None,
-            false => Some(self.queue.retry_at().unwrap_or(ctx.now)),
-        };
+        while self.caps.effective() == self.first {
+            let before = burst.len();
+            let left = send(self.queue.as_mut(), burst, self.first, ctx);
+            let dropping = left == Left::Full && self.drops;
+            if dropping && burst.len() < before {
+                continue;
+            }
+            // A queue that lost a capability left what asks for it, and had room.
+            if left == Left::Full && self.caps.effective() != self.first {
+                break;
+            }
+            if dropping {
+                burst.drain().for_each(|packet| ctx.drop(packet, TX_FULL));
+                return self.wait(Left::Nothing, ctx);
+            }
+            return self.wait(left, ctx);
+        }
+        self.send_anew(burst, ctx);
     }
 
-    fn tick(&mut self, _: &mut Outputs<'_>, _: &mut StageContext<'_>) -> Progress {
-        // What waits is in the burst, which the engine brings up again by itself.
-        Progress::Idle(self.retry)
+    fn tick(&mut self, _: &mut Outputs<'_>, ctx: &mut StageContext<'_>) -> Progress {
+        // What waits in the burst the engine brings up again by itself.
+        if self.again.is_empty() { Progress::Idle(self.retry) } else { self.go_on(ctx) }
     }
 
-    fn drain(&mut self, _: &mut Outputs<'_>, _: &mut StageContext<'_>) -> Progress {
+    fn drain(&mut self, _: &mut Outputs<'_>, ctx: &mut StageContext<'_>) -> Progress {
+        if !self.again.is_empty() {
+            let progress = self.go_on(ctx);
+            if !self.again.is_empty() {
+                return progress;
+            }
+        }
         self.queue.finish();
         Progress::Done
     }
 
     fn next_deadline(&self) -> Option<Time> {
-        self.retry
+        // Where buffers come home the burst comes up by itself; what is inside has to ask.
+        let inside = self.starved && !self.again.is_empty();
+        if inside { Some(0) } else { self.retry }
+    }
+
+    fn held(&self) -> Units {
+        if self.lost { self.again.held() } else { Units::default() }
     }
 
     fn queue_report(&self) -> Option<QueueReport> {

@@ -31,6 +31,9 @@ fn a_port_that_can_cut_is_left_the_work_until_it_cannot() {
     for flag in flags {
         assert_eq!(run(&mut harness, &request.clone().with(flag)), [1, 1, 1], "{flag:?}");
     }
+    let cwr = Tcp { flags: TcpFlags::ACK | TcpFlags::CWR, ..Tcp::default() };
+    let cwr = tcp4(Ipv4::default(), cwr, 3000, 1000);
+    assert_eq!(run(&mut harness, &cwr), [1, 1, 1], "CWR without TSO_ECN");
     let v6 = tcp6(Ipv6::default(), Tcp::default(), 3000, 1000);
     assert_eq!(run(&mut harness, &v6), [1, 1, 1]);
     assert_eq!(run(&mut harness, &udp(false, 3000, 1000)), [1, 1, 1]);
@@ -46,6 +49,7 @@ fn a_port_that_can_cut_is_left_the_work_until_it_cannot() {
     for flag in flags {
         assert_eq!(run(&mut harness, &request.clone().with(flag)), [3], "{flag:?}");
     }
+    assert_eq!(run(&mut harness, &cwr), [3]);
     assert_eq!(run(&mut harness, &udp(true, 3000, 1000)), [3]);
     let fixed_udp = udp(false, 3000, 1000).with(SegFlags::FIXED_ID);
     assert_eq!(run(&mut harness, &fixed_udp), [1, 1, 1]);

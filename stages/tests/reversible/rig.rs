@@ -1,8 +1,9 @@
 //! The stages under test, each in its own harness, and packets on their way through them.
 
 use corelane_runtime::packet::{Csum, L3, Packet};
+use corelane_runtime::stage::Declared;
 use corelane_runtime::testing::Harness;
-use corelane_stages::checksum_validate::{ChecksumValidate, INFO as VALIDATE, OnBad};
+use corelane_stages::checksum_validate::{ChecksumValidate, OnBad};
 use corelane_stages::gro::{Gro, GroConfig, INFO as GRO};
 use corelane_stages::gso::{Gso, INFO as GSO};
 use corelane_stages::rx::describe;
@@ -61,7 +62,10 @@ impl Rig {
     pub(crate) fn new(config: GroConfig) -> Rig {
         let gro = Harness::new(Gro::new(config, 0x5eed), &GRO);
         Rig {
-            validate: Harness::new(ChecksumValidate::new(OnBad::Mark), &VALIDATE),
+            validate: Harness::new(
+                ChecksumValidate::new(OnBad::Mark),
+                ChecksumValidate::spec().info(),
+            ),
             gro: if config.hold.is_some() { gro.multiplies() } else { gro },
             gso: Harness::new(Gso::new(None), &GSO).multiplies(),
         }

@@ -21,7 +21,7 @@ fn capture_of_link(link: u32) -> Vec<u8> {
 fn alone_it_says_what_to_try_next() {
     let ended = Bench::new().run(&[]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
-    assert!(ended.stdout.contains("corelane run FILE.ron"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("corelane run preset:bump"), "{}", ended.stdout);
     assert!(Bench::new().run(&["run", "--help"]).stdout.contains("Exit codes: 0 clean"));
 }
 

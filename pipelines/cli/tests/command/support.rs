@@ -101,6 +101,11 @@ impl Begun {
         }
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal by name.
     pub(crate) fn signal(&self, name: &str) {
         self.signals(&[name]);

@@ -1,10 +1,13 @@
-//! What can be made to go wrong with an emulated NIC: it stalls, it takes few packets at a time, it lies.
+//! What can be made to go wrong with an emulated NIC: it stalls, it takes few packets at a time, it lies, and
+//! units of it fail.
 //!
 //! All of it depends on the time given and on a seed only, so that a run can be repeated exactly.
 
 use bitflags::bitflags;
 use corelane_runtime::Time;
+use corelane_runtime::offload::Caps;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The faults of a port; none by default.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +18,79 @@ pub struct Faults {
     pub packets_per_call: Option<usize>,
     /// What the device does other than it says.
     pub lies: Lies,
+    /// What it no longer does from some moment on.
+    pub fail: Vec<Failing>,
+}
+
+/// A part of the hardware that fails for good. From then on a transmit queue leaves what needs it in the burst,
+/// and a receive queue no longer says what it found out by it; either takes the capabilities away from the port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failing {
+    /// What can no longer be done; what stands on it fails with it.
+    pub caps: Caps,
+    /// From when on.
+    pub from: Onset,
+}
+
+/// The moment of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Onset {
+    /// At this time of the run, ns.
+    At(Time),
+    /// When a queue has handed over so many packets; each queue counts its own.
+    After(u64),
+}
+
+impl Onset {
+    /// Whether it has come, for a queue that has handed over `packets`.
+    pub(super) fn has_come(self, now: Time, packets: u64) -> bool {
+        match self {
+            Onset::At(time) => now >= time,
+            Onset::After(number) => packets >= number,
+        }
+    }
+}
+
+/// Failures of one queue that are still to come, each with the words it is told in.
+#[derive(Debug)]
+pub(super) struct ToFail(Vec<(Failing, Arc<str>)>);
+
+impl ToFail {
+    /// Those of `faults` that concern the capabilities in `side`.
+    pub(super) fn new(faults: &Faults, side: Caps, verb: &str) -> ToFail {
+        let own = faults
+            .fail
+            .iter()
+            .map(|failing| Failing { caps: failing.caps & side, ..failing.clone() });
+        let told = own.filter(|failing| !failing.caps.is_empty()).map(|failing| {
+            let names = failing.caps.names();
+            let from = match failing.from {
+                Onset::At(time) => {
+                    format!("from {}.{:06} ms of the run on", time / 1_000_000, time % 1_000_000)
+                }
+                Onset::After(packets) => format!("after {packets} packets"),
+            };
+            let why = format!("{verb} {names} {from}");
+            (failing, Arc::from(why))
+        });
+        ToFail(told.collect())
+    }
+
+    /// Takes out a failure whose moment has come.
+    pub(super) fn next(&mut self, now: Time, packets: u64) -> Option<(Caps, Arc<str>)> {
+        let come = self.0.iter().position(|(failing, _)| failing.from.has_come(now, packets))?;
+        let (failing, why) = self.0.swap_remove(come);
+        Some((failing.caps, why))
+    }
+
+    /// Packets that may still be handed over before one happens that counts them.
+    pub(super) fn left(&self, packets: u64) -> usize {
+        let counts = self.0.iter().filter_map(|(failing, _)| match failing.from {
+            Onset::After(number) => Some(number.saturating_sub(packets)),
+            Onset::At(_) => None,
+        });
+        counts.min().map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX))
+    }
 }
 
 /// When a transmit queue takes nothing, by the time of the run in ns.

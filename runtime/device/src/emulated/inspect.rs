@@ -11,7 +11,7 @@ use super::arithmetic::{add, pseudo, subtract, sum};
 use super::faults::Lies;
 use crate::headers::{Family, Headers, TCP, UDP, be16, flow_hash};
 use corelane_runtime::offload::Caps;
-use corelane_runtime::packet::{Csum, Known, Meta, MetaFlags};
+use corelane_runtime::packet::{Csum, Known, Meta, MetaFlags, Partial};
 
 /// What is known about one frame.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,6 +26,8 @@ pub(super) struct Findings {
     pub(super) canonical: bool,
     /// Sum of the whole IP datagram.
     pub(super) known: Option<Known>,
+    /// The TCP or UDP checksum, where it is still to be finished.
+    pub(super) partial: Option<Partial>,
     /// Flow hash, if there is a flow.
     pub(super) hash: Option<u32>,
 }
@@ -41,7 +43,7 @@ pub(super) fn inspect(frame: &[u8], complete: bool) -> Findings {
     let (l4, l4_canonical) = transport(frame, &headers);
     let canonical = l3_canonical && l4_canonical;
     let known = known(frame, &headers);
-    Findings { headers: Some(headers), l3, l4, canonical, known, hash }
+    Findings { headers: Some(headers), l3, l4, canonical, known, partial: None, hash }
 }
 
 /// The verdict on a sum that includes the field, and whether the field is the one arithmetic gives.
@@ -106,7 +108,18 @@ impl Findings {
         let l3 = if headers.family == Family::V4 { Csum::Good } else { Csum::Unknown };
         let known = caps.contains(Caps::RX_COMPLETE).then(|| known_of_made(frame, &headers));
         let headers = Some(headers);
-        Findings { headers, l3, l4: Csum::Good, canonical: true, known, hash: Some(hash) }
+        let (l4, hash) = (Csum::Good, Some(hash));
+        Findings { headers, l3, l4, canonical: true, known, partial: None, hash }
+    }
+
+    /// What a virtio device says of a frame that was sent on the same host: its IPv4 header is right, its TCP or
+    /// UDP checksum is still to be finished.
+    pub(super) fn of_unfinished(frame: &[u8], hash: u32, partial: Partial) -> Findings {
+        let headers = Headers::parse(frame);
+        let v4 = headers.is_some_and(|headers| headers.family == Family::V4);
+        let l3 = if v4 { Csum::Good } else { Csum::Unknown };
+        let (l4, partial, hash) = (Csum::Partial, Some(partial), Some(hash));
+        Findings { headers, l3, l4, canonical: false, known: None, partial, hash }
     }
 
     /// Writes into `meta` what a NIC with these capabilities reports.
@@ -124,8 +137,13 @@ impl Findings {
             Some(UDP) => caps.contains(Caps::RX_UDP),
             _ => false,
         };
-        if judges {
-            meta.l4[0] = told(self.l4);
+        match self.partial {
+            Some(partial) => {
+                meta.l4[0] = Csum::Partial;
+                meta.partial[0] = partial;
+            }
+            None if judges => meta.l4[0] = told(self.l4),
+            None => {}
         }
         if let Some(known) = self.known.filter(|_| caps.contains(Caps::RX_COMPLETE)) {
             meta.known = known;

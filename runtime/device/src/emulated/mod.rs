@@ -9,10 +9,11 @@
 //! written from the specifications, and shares no parser and no checksum code with the stages. It is exact, not
 //! fast: only the way without hardware work is fit for measuring.
 //!
-//! What it does not do: pace frames, lose them by itself, offload anything inside a tunnel, or finish two
-//! checksums of one packet.
+//! What it does not do: lose frames by itself, offload anything inside a tunnel, or finish two checksums of one
+//! packet. Of a [`Record`](crate::caps::Record) it imitates what it has a unit for, and says of the rest that it has none.
 
 mod arithmetic;
+mod facts;
 mod faults;
 mod finish;
 mod frame;
@@ -24,17 +25,20 @@ mod rx;
 mod traffic;
 mod tx;
 
-pub use faults::{Faults, Lies, Stall};
+pub use faults::{Failing, Faults, Lies, Onset, Stall};
 pub use frame::{Collector, Frame, Sink};
-pub use generate::{FrameSize, Generate, Order, Protocol};
+pub use generate::{FrameSize, Generate, Order, Protocol, Rate};
 pub use request::{Refusal, Refusals};
 pub use traffic::Traffic;
 
 use crate::shares::Shares;
 use corelane_runtime::Error;
-use corelane_runtime::offload::{Caps, Limits, PortCaps};
+use corelane_runtime::offload::{Caps, Facts, Limits, PortCaps};
 use corelane_runtime::port::{Port, RxQueue, TxQueue};
 use std::sync::Arc;
+
+/// What receive queues do; the rest is done by transmit queues.
+const RX: Caps = Caps::from_bits_truncate(0xffff);
 
 /// An emulated NIC as described.
 #[derive(Clone, Debug)]
@@ -45,6 +49,8 @@ pub struct EmulatedConfig {
     pub caps: Caps,
     /// How much it takes.
     pub limits: Limits,
+    /// What is known of a device that it is to imitate, as far as it can, in the place of `caps` and `limits`.
+    pub imitates: Option<Facts>,
     /// What it receives.
     pub rx: Traffic,
     /// What becomes of what it sends.
@@ -63,6 +69,7 @@ impl EmulatedConfig {
             name: name.into(),
             caps: Caps::MULTI_PART,
             limits: Limits::default(),
+            imitates: None,
             rx: Traffic::None,
             tx: Sink::Discard,
             queues: 1,
@@ -90,15 +97,22 @@ impl Emulated {
     /// # Errors
     /// A user error where there are no queues, or the traffic cannot be made.
     pub fn open(config: EmulatedConfig) -> Result<Emulated, Error> {
-        let EmulatedConfig { name, caps, limits, rx, tx, queues, faults } = config;
+        let facts = config.facts();
+        let EmulatedConfig { name, rx, tx, queues, faults, .. } = config;
+        let wrong = |wrong: &str| Error::user(format!("port {name}"), wrong);
         if queues == 0 {
-            return Err(Error::user(format!("port {name}"), "has 0 queues; give at least 1"));
+            return Err(wrong("has 0 queues; give at least 1"));
         }
         if let Traffic::Generate(generate) = &rx {
-            generate.check(&name)?;
+            generate.check_for(&name)?;
+            if generate.partial && !facts.granted.contains(Caps::RX_PARTIAL) {
+                return Err(wrong(
+                    "hands over no unfinished checksums, which its traffic has; give it `rx_partial`",
+                ));
+            }
         }
         Ok(Emulated {
-            caps: Arc::new(PortCaps::new(&name, caps, limits)),
+            caps: Arc::new(PortCaps::of(&name, facts)),
             traffic: rx.into(),
             sink: tx,
             faults,
@@ -128,7 +142,7 @@ impl Port for Emulated {
     fn open_rx(&mut self) -> Result<Box<dyn RxQueue>, Error> {
         let share = self.rx_open.open(self.queues).ok_or_else(|| self.no_queue())?;
         let (caps, traffic) = (self.caps.clone(), self.traffic.clone());
-        Ok(Box::new(rx::EmulatedRx::new(caps, self.faults.lies, traffic, share)))
+        Ok(Box::new(rx::EmulatedRx::new(caps, &self.faults, traffic, share)))
     }
 
     fn open_tx(&mut self) -> Result<Box<dyn TxQueue>, Error> {

@@ -38,6 +38,9 @@ pub(super) struct Cut {
     pub(super) gso_size: usize,
     pub(super) segments: usize,
     pub(super) fixed_id: bool,
+    /// It has CWR, which is the first segment's.
+    pub(super) ecn: bool,
+    /// It has CWR, which is every segment's.
     pub(super) cwr_all: bool,
     pub(super) pad_last: bool,
 }
@@ -60,6 +63,8 @@ pub enum Refusal {
     Cutting,
     /// One ID for all segments, without `TSO_FIXED_ID`.
     FixedId,
+    /// CWR on the first segment, without `TSO_ECN`.
+    Ecn,
     /// CWR on all segments, without `TSO_CWR_ALL`.
     CwrAll,
     /// Padding of the last segment, without `TSO_PAD`.
@@ -76,7 +81,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Refusal; 13] = [
+    pub const ALL: [Refusal; 14] = [
         Refusal::Parts,
         Refusal::Checksum,
         Refusal::TwoChecksums,
@@ -84,6 +89,7 @@ impl Refusal {
         Refusal::Incomplete,
         Refusal::Cutting,
         Refusal::FixedId,
+        Refusal::Ecn,
         Refusal::CwrAll,
         Refusal::Padding,
         Refusal::CutHeaders,
@@ -224,6 +230,9 @@ impl Granted {
         if cut.fixed_id && (is_udp || !self.caps.contains(Caps::TSO_FIXED_ID)) {
             return Err(Refusal::FixedId);
         }
+        if cut.ecn && !self.caps.contains(Caps::TSO_ECN) {
+            return Err(Refusal::Ecn);
+        }
         if cut.cwr_all && !self.caps.contains(Caps::TSO_CWR_ALL) {
             return Err(Refusal::CwrAll);
         }
@@ -287,6 +296,7 @@ fn cut_of(packet: &Packet, front: &[u8], partial: Option<Partial>) -> Option<Cut
         gso_size: usize::from(segmentation.gso_size),
         segments: usize::from(segmentation.count),
         fixed_id: flags.contains(SegFlags::FIXED_ID) && headers.family == Family::V4,
+        ecn: has_cwr && !flags.contains(SegFlags::CWR_ALL),
         cwr_all: flags.contains(SegFlags::CWR_ALL) && has_cwr,
         pad_last: flags.contains(SegFlags::PAD_LAST),
     })

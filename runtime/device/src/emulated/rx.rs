@@ -3,11 +3,12 @@
 //! A frame for which there is no buffer stays where it is. A frame that the pool could never hold is counted
 //! as the device's loss. Where headers are is not told: a NIC does not, the stages look for themselves.
 
-use super::faults::Lies;
+use super::faults::{Faults, Lies, ToFail};
 use super::join::Table;
-use super::traffic::{Feed, Shared};
+use super::traffic::{Feed, Next, Shared};
 use crate::receive::{TOO_LARGE, can_ever_hold};
 use crate::shares::Share;
+use corelane_runtime::Time;
 use corelane_runtime::offload::{Caps, PortCaps};
 use corelane_runtime::packet::{Burst, Packet};
 use corelane_runtime::port::{Direction, QueueReport, RxQueue};
@@ -20,6 +21,7 @@ const JOIN_WINDOW: usize = 64;
 pub(super) struct EmulatedRx {
     caps: Arc<PortCaps>,
     lies: Lies,
+    to_fail: ToFail,
     traffic: Shared,
     share: Share,
     /// Made when the queue is polled first, since only then all queues are open.
@@ -33,6 +35,7 @@ pub(super) struct EmulatedRx {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Budget,
+    NotBefore(Time),
     NoMore,
     NoBuffer,
 }
@@ -40,13 +43,14 @@ enum End {
 impl EmulatedRx {
     pub(super) fn new(
         caps: Arc<PortCaps>,
-        lies: Lies,
+        faults: &Faults,
         traffic: Shared,
         share: Share,
     ) -> EmulatedRx {
         let report = QueueReport::new(&caps.port, Direction::Rx);
-        let table = Table::default();
-        EmulatedRx { caps, lies, traffic, share, feed: None, table, too_large: 0, report }
+        let (lies, table) = (faults.lies, Table::default());
+        let to_fail = ToFail::new(faults, super::RX, "no longer reports");
+        EmulatedRx { caps, lies, to_fail, traffic, share, feed: None, table, too_large: 0, report }
     }
 
     /// Frame by frame.
@@ -59,7 +63,11 @@ impl EmulatedRx {
     ) -> End {
         let feed = self.feed.get_or_insert_with(|| Feed::new(&self.traffic, &self.share));
         for _ in 0..budget {
-            let Some(arrival) = feed.peek(caps, ctx.now) else { return End::NoMore };
+            let arrival = match feed.peek(caps, ctx.now) {
+                Next::Frame(arrival) => arrival,
+                Next::NotBefore(time) => return End::NotBefore(time),
+                Next::End => return End::NoMore,
+            };
             if !can_ever_hold(arrival.bytes.len(), ctx.buffers) {
                 self.too_large += 1;
                 self.report.wire_packets += 1;
@@ -82,7 +90,11 @@ impl EmulatedRx {
     fn join(&mut self, budget: usize, ctx: &StageContext<'_>, caps: Caps) -> End {
         let feed = self.feed.get_or_insert_with(|| Feed::new(&self.traffic, &self.share));
         for _ in 0..JOIN_WINDOW {
-            let Some(arrival) = feed.peek(caps, ctx.now) else { return End::NoMore };
+            let arrival = match feed.peek(caps, ctx.now) {
+                Next::Frame(arrival) => arrival,
+                Next::NotBefore(time) => return End::NotBefore(time),
+                Next::End => return End::NoMore,
+            };
             if !self.table.try_join(&arrival) {
                 if self.table.len() >= budget {
                     return End::Budget;
@@ -131,7 +143,10 @@ fn hand_over(packet: Packet, frames: u16, burst: &mut Burst, report: &mut QueueR
 
 impl RxQueue for EmulatedRx {
     fn rx(&mut self, burst: &mut Burst, budget: usize, ctx: &mut StageContext<'_>) -> Progress {
-        let budget = budget.min(burst.room());
+        while let Some((lost, why)) = self.to_fail.next(ctx.now, self.report.packets) {
+            self.caps.demote_because(lost, &why);
+        }
+        let budget = budget.min(burst.room()).min(self.to_fail.left(self.report.packets));
         let caps = self.caps.effective();
         let joins = caps.contains(Caps::RX_HW_GRO);
         let before = self.report.packets;
@@ -144,12 +159,13 @@ impl RxQueue for EmulatedRx {
             source = self.receive_each(burst, budget - handed, ctx, caps);
             end = source;
         }
-        match (self.report.packets - before) as usize {
-            0 if end == End::NoBuffer => Progress::Starved,
-            0 if end == End::NoMore && source == End::NoMore => Progress::Done,
+        match ((self.report.packets - before) as usize, end, source) {
+            (0, End::NoBuffer, _) => Progress::Starved,
+            (0, End::NoMore, End::NoMore) => Progress::Done,
+            (0, _, End::NotBefore(time)) => Progress::Idle(Some(time)),
             // Nothing but frames that could not be held: look again at once.
-            0 => Progress::Idle(Some(ctx.now)),
-            handed => Progress::Worked(handed),
+            (0, _, _) => Progress::Idle(Some(ctx.now)),
+            (handed, _, _) => Progress::Worked(handed),
         }
     }
 

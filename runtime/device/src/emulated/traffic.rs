@@ -49,12 +49,23 @@ impl From<Traffic> for Shared {
     }
 }
 
+/// What comes next.
+#[derive(Debug)]
+pub(super) enum Next<'a> {
+    /// This frame.
+    Frame(Arrival<'a>),
+    /// Nothing before this time.
+    NotBefore(Time),
+    /// Nothing any more.
+    End,
+}
+
 /// One queue's frames.
 #[derive(Debug)]
 pub(super) enum Feed {
     Nothing,
     List(List),
-    Made(Generator),
+    Made(Box<Generator>),
 }
 
 impl Feed {
@@ -63,16 +74,16 @@ impl Feed {
         match traffic {
             Shared::None => Feed::Nothing,
             Shared::Frames(frames, repeat) => Feed::List(List::new(frames, *repeat, share)),
-            Shared::Generate(generate) => Feed::Made(Generator::new(generate, share)),
+            Shared::Generate(generate) => Feed::Made(Box::new(Generator::new(generate, share))),
         }
     }
 
     /// The frame that comes next, at `now` where it has no time of its own, with what a port of these
-    /// capabilities must find out about it; `None` at the end.
-    pub(super) fn peek(&mut self, caps: Caps, now: Time) -> Option<Arrival<'_>> {
+    /// capabilities must find out about it.
+    pub(super) fn peek(&mut self, caps: Caps, now: Time) -> Next<'_> {
         match self {
-            Feed::Nothing => None,
-            Feed::List(list) => list.peek(),
+            Feed::Nothing => Next::End,
+            Feed::List(list) => list.peek().map_or(Next::End, Next::Frame),
             Feed::Made(generator) => generator.peek(caps, now),
         }
     }

@@ -2,14 +2,15 @@
 //!
 //! The hardware's work is done only where frames are kept. A stalled queue takes nothing and says until when.
 //! A packet it cannot send is counted as the device's loss, by name, and booked as transmitted: for the
-//! pipeline it has left.
+//! pipeline it has left. What needs a unit that has failed is no such packet: it stays in the burst, with all
+//! behind it, for whoever finds another way.
 
-use super::faults::{Faults, Lies, Stall};
+use super::faults::{Faults, Lies, Stall, ToFail};
 use super::finish;
 use super::frame::{Collector, Frame, Sink};
 use super::request::{Granted, Refusal, Refusals, Work};
 use corelane_runtime::Time;
-use corelane_runtime::offload::PortCaps;
+use corelane_runtime::offload::{Caps, PortCaps};
 use corelane_runtime::packet::{Burst, Csum, Packet};
 use corelane_runtime::port::{Direction, QueueReport, TxQueue};
 use corelane_runtime::stage::StageContext;
@@ -19,9 +20,14 @@ use std::sync::Arc;
 const FRONT: u32 = 1024;
 
 pub(super) struct EmulatedTx {
-    /// What the device can do, whatever has been taken away since: a packet finished for it before a
+    /// What the device can do, whatever others have taken away since: a packet finished for it before a
     /// demotion still leaves.
     granted: Granted,
+    caps: Arc<PortCaps>,
+    to_fail: ToFail,
+    /// Units that have failed, and the words that is told in.
+    failed: Vec<(Caps, Arc<str>)>,
+    never_fails: bool,
     queue: usize,
     wire: Option<Wire>,
     stall: Stall,
@@ -46,7 +52,7 @@ struct Wire {
 
 impl EmulatedTx {
     pub(super) fn new(
-        caps: &PortCaps,
+        caps: &Arc<PortCaps>,
         queue: usize,
         sink: &Sink,
         faults: &Faults,
@@ -62,7 +68,11 @@ impl EmulatedTx {
             }),
         };
         EmulatedTx {
-            granted: Granted { caps: caps.granted, limits: caps.limits },
+            granted: Granted { caps: caps.facts.granted, limits: caps.facts.limits },
+            caps: Arc::clone(caps),
+            to_fail: ToFail::new(faults, !super::RX, "refuses"),
+            failed: Vec::with_capacity(faults.fail.len()),
+            never_fails: faults.fail.is_empty(),
             queue,
             wire,
             stall: faults.stall.clone(),
@@ -75,10 +85,15 @@ impl EmulatedTx {
         }
     }
 
-    fn send(&mut self, packet: &Packet) {
+    /// Sends or loses a packet. False: it needs a unit that has failed, and nothing was done.
+    fn send(&mut self, packet: &Packet, now: Time) -> bool {
+        let request = self.read(packet);
+        if !self.never_fails && request.is_ok() && !self.still_does(packet, now) {
+            return false;
+        }
         self.report.packets += 1;
         self.report.bytes += u64::from(packet.len());
-        match self.read(packet) {
+        match request {
             Err(refusal) => {
                 self.refusals.count(refusal);
                 self.refused[refusal as usize] += 1;
@@ -93,6 +108,24 @@ impl EmulatedTx {
                 }
             }
         }
+        true
+    }
+
+    /// Whether what was granted when the port was opened, and is asked for here, still works. If not, the port
+    /// loses it.
+    fn still_does(&mut self, packet: &Packet, now: Time) -> bool {
+        self.failed.extend(self.to_fail.next(now, self.report.packets));
+        let mut left = self.granted;
+        for (number, (lost, _)) in self.failed.iter().enumerate() {
+            left.caps = (left.caps - *lost).without_orphans();
+            if left.read(packet, &self.front).is_err() {
+                for (lost, why) in &self.failed[..=number] {
+                    self.caps.demote_because(*lost, why);
+                }
+                return false;
+            }
+        }
+        true
     }
 
     /// Reads the request; with a wire behind it, the whole packet is in `front` then.
@@ -109,6 +142,28 @@ impl EmulatedTx {
             packet.slices(0, FRONT).for_each(|bytes| self.front.extend_from_slice(bytes));
         }
         self.granted.read(packet, &self.front)
+    }
+}
+
+impl EmulatedTx {
+    fn send_all(&mut self, burst: &mut Burst, ctx: &mut StageContext<'_>) {
+        for packet in burst.drain().take(self.per_call) {
+            self.send(&packet, ctx.now);
+            ctx.transmitted(&packet);
+            ctx.buffers.release(packet);
+        }
+    }
+
+    /// Up to the first packet that asks for what has failed; it stays, untouched.
+    fn send_while_it_works(&mut self, burst: &mut Burst, ctx: &mut StageContext<'_>) {
+        for _ in 0..self.per_call {
+            if !burst.first().is_some_and(|packet| self.send(packet, ctx.now)) {
+                return;
+            }
+            let Some(packet) = burst.pop() else { return };
+            ctx.transmitted(&packet);
+            ctx.buffers.release(packet);
+        }
     }
 }
 
@@ -146,10 +201,9 @@ impl TxQueue for EmulatedTx {
         if self.stalled_until.is_some() {
             return;
         }
-        for packet in burst.drain().take(self.per_call) {
-            self.send(&packet);
-            ctx.transmitted(&packet);
-            ctx.buffers.release(packet);
+        match self.never_fails {
+            true => self.send_all(burst, ctx),
+            false => self.send_while_it_works(burst, ctx),
         }
         if let Some(wire) = &mut self.wire {
             wire.collector.add(self.queue, &mut wire.frames);

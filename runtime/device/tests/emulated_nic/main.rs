@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "what tests call is a test, too")]
 
 mod corpus;
+mod failing;
 mod faults;
 mod generated;
+mod imitated;
 mod joining;
+mod paced;
 mod queues;
 mod receive;
 mod refuse;

@@ -72,6 +72,11 @@ fn finer_points_of_a_cut() {
     for (bit, flag, refusal) in cases {
         refused(Caps::all() - bit, all(), refusal, super_of(tcp(), flag));
     }
+    let first = super_of(tcp(), SegFlags::empty());
+    refused(Caps::all() - Caps::TSO_ECN, all(), Refusal::Ecn, first);
+    let v6 = Recipe { v6: true, ..tcp() };
+    let first = super_of(v6, SegFlags::empty());
+    refused(Caps::all() - Caps::TSO_ECN, all(), Refusal::Ecn, first);
     let udp = Recipe::udp(vec![1; 300]);
     refused(Caps::all(), all(), Refusal::FixedId, super_of(udp, SegFlags::FIXED_ID));
 }

@@ -1,15 +1,17 @@
 //! What comes out of known frames; `oracle` has the properties.
 
+mod choices;
 mod oracle;
 
-use super::{ChecksumValidate, INFO, OnBad};
+use super::{ChecksumValidate, OnBad};
 use crate::fixture::received;
 use corelane_runtime::packet::{Csum, Known, MetaFlags, Packet, SegFlags, SegKind, Segmentation};
+use corelane_runtime::stage::Declared;
 use corelane_runtime::testing::Harness;
 use corelane_wire::testing::{Checksum, Extension, FrameBuilder, Ipv4, Ipv6, Tcp, Udp, Vxlan};
 
 fn harness(on_bad: OnBad) -> Harness {
-    Harness::new(ChecksumValidate::new(on_bad), &INFO).home(0, 64, 4)
+    Harness::new(ChecksumValidate::new(on_bad), ChecksumValidate::spec().info()).home(0, 64, 4)
 }
 
 /// A frame with these checksums; `v6` and `udp` choose the protocols.

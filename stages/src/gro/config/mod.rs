@@ -1,10 +1,11 @@
 //! How `Gro` is written in a description, and what it asks of the plan.
 
-use super::Gro;
 use super::counters::COUNTERS;
 use super::held::Bounds;
+use super::{Gro, hardware};
 use crate::config::{self, Bytes, Nanoseconds};
 use corelane_runtime::Error;
+use corelane_runtime::offload::{Need, Offload};
 use corelane_runtime::stage::spec::{KeyInfo, Role, Traits};
 use corelane_runtime::stage::{
     Args, BuildContext, Built, ConfigError, StageConfig, StageInfo, StageSpec,
@@ -75,6 +76,8 @@ const SIZE_MAX: u64 = 512 << 10;
 const SEGMENT_USUAL: u32 = 512;
 /// The most datagrams that devices and kernels take in one request.
 const DATAGRAMS_MAX: u16 = 128;
+/// Bytes before the IP header: Ethernet and two VLAN tags.
+const LINK_MAX: u32 = 22;
 /// Enough for a hold of 50 us at 20 million packets a second.
 const HELD_USUAL: u32 = 1024;
 
@@ -204,15 +207,22 @@ impl StageConfig for GroConfig {
             // What was held before comes out in front of what comes in.
             multiplies: timed,
             coalesces: true,
+            makes: hardware::MAKES,
+            largest: self.size() + LINK_MAX,
             // Without a hold time nothing outlives the burst it came in.
             holds: if timed { self.held() + 1 } else { 0 },
             ..Traits::default()
         }
     }
 
+    fn needs(&self) -> Vec<Need> {
+        hardware::NEEDS.to_vec()
+    }
+
     fn build(&self, ctx: &mut dyn BuildContext) -> Result<Built, Error> {
         let (config, seed) = (*self, ctx.hash_key());
-        Ok(Built::restartable(move || Gro::new(config, seed)))
+        let trusts = ctx.offload() != Offload::SoftwareOnly;
+        Ok(Built::restartable(move || Gro { trusts, ..Gro::new(config, seed) }))
     }
 }
 

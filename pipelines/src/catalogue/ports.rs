@@ -1,0 +1,93 @@
+//! What there is to say of ports. Ports are read by hand, so that a test holds these lists against the reader.
+
+use super::{Entry, Key, Sort};
+use corelane_runtime::stage::spec::KeyInfo;
+
+const fn key(
+    name: &'static str,
+    kind: &'static str,
+    default: &'static str,
+    doc: &'static str,
+) -> KeyInfo {
+    KeyInfo { name, kind, default: Some(default), doc }
+}
+
+/// Keys that every port has.
+pub const PORT_KEYS: &[KeyInfo] = &[
+    key("queues", "Auto | whole number", "Auto", "queues in each direction"),
+    key("mtu", "whole number of bytes", "none", "most bytes of an IP packet; none: no limit"),
+    key("mac", "MAC address in quotes", "none", "its link-layer address"),
+    key("addresses", "list of prefixes in quotes", "[]", "its IP addresses"),
+    key(
+        "gateway",
+        "IP address in quotes",
+        "none",
+        "where packets go that are not for its networks",
+    ),
+    key("rss", "(fields: [Ip, Port], symmetric: true)", "none", "what it spreads packets by"),
+    key("on_full", "Wait | Drop", "Wait", "what happens to packets that it has no room for"),
+    key("promiscuous", "true | false", "false", "whether it takes packets for other addresses"),
+    key(
+        "caps",
+        "None | All | list | name | file",
+        "as it is",
+        "what the plan takes it to be able to do",
+    ),
+    key("verify", "true | false", "false", "whether what it claims is tried before the run"),
+    key("takeover", "true | false", "false", "whether it may take an interface over"),
+];
+
+const PCAP: &[KeyInfo] = &[
+    key("read", "file in quotes", "none", "where packets come from: pcap or pcapng"),
+    key("write", "file in quotes", "none", "where packets go"),
+    key("loop", "true | false", "false", "whether what is read begins again at its end"),
+];
+
+const EMULATED: &[KeyInfo] = &[
+    key("traffic", "(flows: .., size: .., count: ..)", "none", "the frames that come from it"),
+    key("stall", "list of (time, time)", "[]", "times of the run in which it sends nothing"),
+    key("fail", "list of (capability, moment)", "[]", "capabilities that it loses during the run"),
+];
+
+fn entry(
+    name: &'static str,
+    summary: &'static str,
+    subject: Option<&'static str>,
+    keys: &[KeyInfo],
+    example: &str,
+) -> Entry {
+    Entry {
+        sort: Sort::Port,
+        name,
+        summary,
+        doc: "",
+        place: "under `ports`; `Rx` and `Tx` name it",
+        subject,
+        keys: keys.iter().map(Key::of).collect(),
+        outputs: Vec::new(),
+        drops: Vec::new(),
+        counters: Vec::new(),
+        sharing: "a queue for each copy",
+        example: example.to_owned(),
+    }
+}
+
+/// Every kind of port.
+pub(super) fn entries() -> Vec<Entry> {
+    vec![
+        entry(
+            "Pcap",
+            "Reads and writes capture files.",
+            Some("read"),
+            PCAP,
+            "Pcap(read: \"in.pcap\", write: \"out.pcapng\")",
+        ),
+        entry(
+            "Emulated",
+            "A NIC in memory, with any capabilities and traffic of its own making.",
+            None,
+            EMULATED,
+            "Emulated(caps: All, traffic: (flows: 16, size: 1518, protocol: TcpBulk, count: 1000))",
+        ),
+    ]
+}

@@ -1,0 +1,313 @@
+//! From text to a [`Description`]: parameters put in, parts copied to their places, ports and chains split into
+//! entries, common keys taken off. Each port and stage stays text of its own, so one bad stage never hides
+//! another.
+//!
+//! Finds what is wrong with the shape of the file and goes on. What stages and ports there are, and whether
+//! the whole makes sense, is for [`crate::check`].
+
+mod address;
+mod chains;
+mod common;
+mod cores;
+mod parts;
+mod ports;
+mod read;
+mod report;
+mod stage;
+
+pub(crate) use parts::USE;
+pub(crate) use report::{About, Common, report};
+
+use crate::Overrides;
+use crate::error::{Collector, instead, near};
+use crate::spec::{Cores, Description, Pools, Unknown, Word};
+use crate::text::params::{self, Beside, Expanded};
+use crate::text::tree::{self, Call, Field, Kind, Node, Parsed};
+use crate::text::{Mapped, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Keys of `Pipeline`, and what to write for those that must be given.
+const KEYS: [(&str, Option<&str>); 8] = [
+    ("name", Some("name: \"..\"")),
+    ("params", None),
+    ("ports", Some("ports: { \"in\": Pcap(\"in.pcap\") }")),
+    ("parts", None),
+    ("chains", Some("chains: { \"main\": [Rx(\"in\"), ..] }")),
+    ("cores", None),
+    ("hash_seed", None),
+    ("pools", None),
+];
+/// Keys of `Pipeline` that a later version has.
+const LATER_KEYS: [(&str, &str); 4] = [
+    ("dpdk", "ports of kind `Dpdk` are to come with it"),
+    ("tests", "run the file on captures until then"),
+    ("tables", "rules and rows come with `Classify`, `Encap` and `Decap`"),
+    ("scale", "run the file with `--cores` 1, 2, .. until then"),
+];
+
+/// Most mistakes whose counterpart is looked up.
+const LINES_MAX: usize = 50;
+
+/// A description as far as it could be read, and what is wrong with it so far.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// `None` where the file is no description at all.
+    pub(crate) description: Option<Description>,
+    pub(crate) problems: Collector,
+}
+
+/// Reads the text of `file`, with what was said beside it.
+pub(crate) fn load(file: &str, text: &str, overrides: &Overrides) -> Loaded {
+    // Some editors put a mark in front that is no part of the text.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut problems = Collector::new(file, text);
+    let beside = beside(overrides, &mut problems);
+    reserved(text, 0, &mut problems);
+    beside.iter().for_each(|given| reserved(&given.text, given.base, &mut problems));
+    let (specs, caps) = beside.split_at(overrides.ports.len());
+    let mut expanded = params::expand(text, &tree::parse(text).root, &overrides.sets, specs);
+    for mistake in &expanded.mistakes {
+        let (message, help) = (mistake.message.clone(), mistake.help.clone());
+        problems.error_at(mistake.span, mistake.code, message, help);
+    }
+    for message in &expanded.unplaced {
+        problems.unplaced("bad-set", message.clone(), None);
+    }
+    let caps = caps.iter().map(|given| expanded.append(given)).collect::<Vec<Span>>();
+    let parsed = tree::parse_part(expanded.text.text(), expanded.file);
+    let mut loader = Loader {
+        text: expanded.text.clone(),
+        problems,
+        given: Given::default(),
+        meant_parts: BTreeSet::new(),
+    };
+    loader.mistakes(&parsed);
+    loader.given(overrides, &expanded.beside, &caps);
+    let unread = loader.given.unread || has_syntax_mistake(&parsed);
+    let description = loader.pipeline(&parsed.root, unread);
+    if !unread {
+        loader.unused_parameters(expanded);
+    }
+    Loaded { description, problems: loader.problems }
+}
+
+/// The texts of ports and capabilities that were given beside the file, in this order.
+fn beside(overrides: &Overrides, problems: &mut Collector) -> Vec<Beside> {
+    let ports = overrides.ports.iter().map(|(name, text)| (format!("--port {name}"), text));
+    let caps = overrides.caps.iter().map(|(name, text)| (format!("--caps {name}"), text));
+    let all = ports.chain(caps);
+    all.map(|(option, text)| Beside { base: problems.beside(&option, text), text: text.clone() })
+        .collect()
+}
+
+/// A file that said so itself would have its mistakes passed over in silence.
+fn reserved(text: &str, base: usize, problems: &mut Collector) {
+    if let Some(start) = text.find(params::BROKEN) {
+        let message = format!("`{}` is reserved", params::BROKEN);
+        let span = Span::new(start, start + params::BROKEN.len()).moved(base);
+        problems.error_at(span, "reserved", message, Some("use another name".to_owned()));
+    }
+}
+
+fn has_syntax_mistake(parsed: &Parsed) -> bool {
+    parsed.mistakes.iter().any(|mistake| mistake.code == "syntax")
+}
+
+/// What was given beside the file, read.
+#[derive(Debug, Default)]
+struct Given {
+    /// Ports by name.
+    ports: Vec<(String, Node)>,
+    /// Capabilities by name of the port.
+    caps: Vec<(String, Word)>,
+    /// Whether one of them has a mistake of syntax.
+    unread: bool,
+}
+
+struct Loader {
+    text: Mapped,
+    problems: Collector,
+    given: Given,
+    /// Parts whose names were found misspelt.
+    meant_parts: BTreeSet<String>,
+}
+
+impl Loader {
+    /// Notes mistakes of syntax, and of keys given twice.
+    fn mistakes(&mut self, parsed: &Parsed) {
+        let names = self.names_in(&parsed.root);
+        for (number, mistake) in parsed.mistakes.iter().enumerate() {
+            // Lines are counted from the start of the file: not for more than anybody reads.
+            let other = mistake.other.filter(|_| number < LINES_MAX);
+            let other = other.and_then(|at| self.problems.line(self.text.origin(at)));
+            let help = other.map(|line| match mistake.code {
+                "syntax" => format!("it is opened on line {line}"),
+                _ => format!("the first one is on line {line}; keep one"),
+            });
+            let (code, message) = match names.get(&mistake.span) {
+                Some(what) => {
+                    let name = self.slice(mistake.span).trim_matches('"');
+                    ("duplicate-name", format!("there are two {what} called `{name}`"))
+                }
+                None => (mistake.code, mistake.message.clone()),
+            };
+            let help = mistake.help.clone().or(help);
+            self.problems.error(&self.text, mistake.span, code, message, help);
+        }
+    }
+
+    /// The keys that are names of things, with what they name.
+    fn names_in(&self, root: &Node) -> BTreeMap<Span, &'static str> {
+        let mut names = BTreeMap::new();
+        let Kind::Call(call) = &root.kind else { return names };
+        for field in &call.fields {
+            let what = match self.slice(field.key) {
+                "ports" => "ports",
+                "chains" => "chains",
+                "parts" => "parts",
+                "params" => "parameters",
+                _ => continue,
+            };
+            let Kind::Map(entries) = &field.value.kind else { continue };
+            names.extend(entries.iter().map(|(key, _)| (key.span, what)));
+        }
+        names
+    }
+
+    /// Reads what was given beside the file, of which the last counts.
+    fn given(&mut self, overrides: &Overrides, ports: &[Span], caps: &[Span]) {
+        for ((name, _), &span) in overrides.ports.iter().zip(ports) {
+            let parsed = tree::parse_part(self.text.text(), span);
+            self.given.unread |= has_syntax_mistake(&parsed);
+            self.mistakes(&parsed);
+            self.given.ports.retain(|(known, _)| known != name);
+            self.given.ports.push((name.clone(), parsed.root));
+        }
+        for ((name, text), &span) in overrides.caps.iter().zip(caps) {
+            self.given.caps.retain(|(known, _)| known != name);
+            self.given.caps.push((name.clone(), Word { text: text.clone(), span }));
+        }
+    }
+
+    fn unused_parameters(&mut self, expanded: Expanded) {
+        for (name, span) in expanded.unused {
+            let message = format!("parameter `{name}` is used nowhere");
+            let help = format!("write \"${name}\" where its value belongs, or leave it out");
+            self.problems.warning_at(span, "unused-parameter", message, Some(help));
+        }
+    }
+
+    fn pipeline(&mut self, root: &Node, unread: bool) -> Option<Description> {
+        let call = match &root.kind {
+            Kind::Call(call) if call.name.is_some_and(|name| self.slice(name) == "Pipeline") => {
+                call
+            }
+            Kind::Broken | Kind::Missing => return None,
+            _ if unread && !matches!(root.kind, Kind::Call(_)) => return None,
+            kind => {
+                let name = match kind {
+                    Kind::Call(call) => call.name,
+                    _ => None,
+                };
+                let start = name.unwrap_or(Span::new(root.span.start, root.span.start + 1));
+                let close = near(self.slice(start), ["Pipeline"]).is_some();
+                let help = if close { "did you mean `Pipeline`?" } else { "write `Pipeline(..)`" };
+                let message = "a description is one `Pipeline(..)`";
+                self.advise(start, "not-a-pipeline", message, help);
+                return None;
+            }
+        };
+        if let Some(value) = call.values.iter().find(|value| value.is_whole()) {
+            let message = "`Pipeline` takes no value without a key";
+            self.advise(value.span, "mixed-arguments", message, "write `key: value`");
+        }
+        let mut description = Description {
+            text: self.text.clone(),
+            name: String::new(),
+            ports: Vec::new(),
+            chains: Vec::new(),
+            parts: Vec::new(),
+            cores: Cores::Auto,
+            pinned: Vec::new(),
+            hash_seed: None,
+            pools: Pools::default(),
+            unread,
+            unknown: Unknown::default(),
+        };
+        // Chains use parts, wherever those stand.
+        let is_parts = |loader: &Loader, field: &Field| loader.slice(field.key) == "parts";
+        let parts = call.fields.iter().find(|field| is_parts(self, field));
+        let mut parts = self.parts(parts.map(|field| &field.value));
+        for field in &call.fields {
+            self.field(field, &mut description, &mut parts);
+        }
+        description.parts = self.finish_parts(parts, unread);
+        // Where it is never closed, the rest of the file may be anywhere.
+        if call.values.iter().all(Node::is_sound) {
+            self.missing(root, call, &mut description);
+        }
+        Some(description)
+    }
+
+    fn missing(&mut self, root: &Node, call: &Call, description: &mut Description) {
+        let start = call.name.unwrap_or(root.span);
+        for (key, example) in KEYS {
+            let Some(example) = example else { continue };
+            if !call.fields.iter().any(|field| self.slice(field.key) == key) {
+                description.unknown.chains |= key == "chains";
+                let message = format!("`Pipeline` needs `{key}`");
+                self.advise(start, "missing-key", message, format!("add `{example}`"));
+            }
+        }
+    }
+
+    fn field(&mut self, field: &Field, description: &mut Description, parts: &mut parts::Parts) {
+        let value = &field.value;
+        let key = self.slice(field.key).to_owned();
+        if matches!(value.kind, Kind::Broken | Kind::Missing) {
+            description.unknown.chains |= key == "chains";
+            return;
+        }
+        match key.as_str() {
+            "name" => description.name = self.value(value, &key, "a text").unwrap_or_default(),
+            "params" | "parts" => {} // read before
+            "ports" => {
+                description.ports = self.ports(value, &mut description.unknown.ports);
+            }
+            "chains" => {
+                description.chains = self.chains(value, parts);
+                description.unknown.chains |= !matches!(value.kind, Kind::Map(_));
+            }
+            "hash_seed" => {
+                let what = "a whole number from 0 to 18446744073709551615";
+                description.hash_seed = self.value(value, &key, what);
+            }
+            "cores" => {
+                let cores = self.cores(value);
+                (description.cores, description.pinned) = cores.unwrap_or_default();
+            }
+            "pools" => {
+                let mut args = Mapped::default();
+                args.copy(self.text.text(), value.span);
+                let about = About::new("`pools`", value.span, stage::POOL_KEYS);
+                description.pools = self.typed(&args, &about).unwrap_or_default();
+            }
+            unknown => self.unknown_key(unknown, field.key),
+        }
+    }
+
+    fn unknown_key(&mut self, key: &str, span: Span) {
+        if let Some((key, until)) = LATER_KEYS.iter().find(|(later, _)| *later == key) {
+            let message = format!("`{key}` does not exist yet in this version");
+            self.advise(span, "not-yet", message, format!("leave it out; {until}"));
+            return;
+        }
+        let later = LATER_KEYS.iter().map(|(key, _)| *key);
+        let message = format!("`Pipeline` has no key `{key}`");
+        let help = match near(key, later) {
+            Some(later) => Some(format!("did you mean `{later}`? It does not exist yet")),
+            None => instead(key, KEYS.iter().map(|(key, _)| *key)),
+        };
+        self.problems.error(&self.text, span, "unknown-key", message, help);
+    }
+}

@@ -1,0 +1,325 @@
+//! Small descriptions, and what was decided for each: exits, added steps, verdicts with their reasons,
+//! refusals, warnings.
+
+use super::{Exit, Verdict, Where};
+use crate::fixture::{self, machine};
+use crate::place::{Plan, PlannedStage};
+use crate::{Failure, Pipeline, Problems, Registry};
+use corelane_runtime::Error;
+use corelane_runtime::packet::Burst;
+use corelane_runtime::stage::spec::{Role, Traits};
+use corelane_runtime::stage::{
+    Args, BuildContext, Built, ConfigError, Outputs, Stage, StageConfig, StageContext, StageInfo,
+    StageSpec,
+};
+
+/// A stage that passes packets on and says this of itself.
+#[derive(Clone)]
+struct Says(&'static StageInfo, Traits);
+
+impl StageSpec for Says {
+    fn info(&self) -> &'static StageInfo {
+        self.0
+    }
+
+    fn configure(&self, _: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl StageConfig for Says {
+    fn traits(&self) -> Traits {
+        self.1.clone()
+    }
+
+    fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
+        Ok(Built::restartable(|| Pass))
+    }
+}
+
+struct Pass;
+
+impl Stage for Pass {
+    fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, _: &mut StageContext<'_>) {
+        burst.drain().for_each(|packet| out.next(packet));
+    }
+}
+
+const fn named(name: &'static str) -> StageInfo {
+    StageInfo {
+        name,
+        summary: "A stage of the tests.",
+        role: Role::Middle,
+        subject: None,
+        keys: &[],
+        drop_reasons: &[],
+        counters: &[],
+    }
+}
+
+static PICKY: StageInfo = named("Picky");
+static FUSSY: StageInfo = named("Fussy");
+static WRAP: StageInfo = named("Wrap");
+
+fn registry() -> Registry {
+    let picky = Traits { no_superpackets: true, ..Traits::default() };
+    let fussy = Traits { no_partial: true, ..Traits::default() };
+    let wrap = Traits { changes_headers: true, adds: 50, ..Traits::default() };
+    fixture::registry()
+        .with_spec(Says(&PICKY, picky))
+        .with_spec(Says(&FUSSY, fussy))
+        .with_spec(Says(&WRAP, wrap))
+}
+
+/// Ports `in`, `a` and `b`, and chains.
+fn text(chains: &str, caps_in: &str, caps_out: &str) -> String {
+    format!(
+        "Pipeline(name: \"test\", ports: {{\n\
+         \"in\": Emulated(caps: {caps_in}, traffic: (count: 1000)),\n\
+         \"a\": Emulated(caps: {caps_out}),\n\
+         \"b\": Emulated(caps: All),\n}}, chains: {{\n{chains}\n}})"
+    )
+}
+
+fn planned(text: &str) -> Result<Plan, Failure> {
+    Pipeline::parse(text)?.plan(&registry(), &machine(4))
+}
+
+fn plan(chains: &str, caps_in: &str, caps_out: &str) -> Plan {
+    let text = text(chains, caps_in, caps_out);
+    planned(&text).unwrap_or_else(|failure| panic!("{failure}\n{text}"))
+}
+
+fn refused(chains: &str, caps_in: &str, caps_out: &str) -> Problems {
+    match planned(&text(chains, caps_in, caps_out)) {
+        Err(Failure::Description(problems)) => problems,
+        Err(Failure::Error(error)) => panic!("{error}"),
+        Ok(_) => panic!("not refused: {chains}"),
+    }
+}
+
+fn stage<'a>(plan: &'a Plan, id: &str) -> &'a PlannedStage {
+    let ids: Vec<&str> = plan.stages.iter().map(|stage| stage.id.as_str()).collect();
+    let found = plan.stages.iter().find(|stage| stage.id == id);
+    found.unwrap_or_else(|| panic!("no {id} among {ids:?}"))
+}
+
+fn verdict<'a>(plan: &'a Plan, id: &str, work: &str) -> &'a Verdict {
+    let verdicts = &stage(plan, id).verdicts;
+    let found = verdicts.iter().find(|verdict| verdict.work == work);
+    found.unwrap_or_else(|| panic!("no {work:?} among {verdicts:?}"))
+}
+
+fn said(plan: &Plan, id: &str, work: &str) -> (Where, String) {
+    let verdict = verdict(plan, id, work);
+    (verdict.place, verdict.reason.clone())
+}
+
+const BUMP: &str = r#""main": [Rx("in"), ChecksumValidate, Gro, Tx("a")]"#;
+
+#[test]
+fn what_a_bump_does_where_and_why() {
+    let plan = plan(BUMP, "[\"rx_tcp\", \"rx_ip\"]", "[\"tso4\"]");
+    let yes = |text: &str| (Where::Hardware, text.to_owned());
+    let here = |text: &str| (Where::Software, text.to_owned());
+    let none = |text: &str| (Where::Nothing, text.to_owned());
+    assert_eq!(said(&plan, "main.1", "outer tcp"), yes("in: rx_tcp = Yes"));
+    assert_eq!(
+        said(&plan, "main.1", "outer udp"),
+        here("in: rx_udp = No (not in its caps, description:2:22); each payload byte is read once")
+    );
+    assert_eq!(
+        said(&plan, "main.2", "check tcp"),
+        none("main.1 ChecksumValidate has checked them")
+    );
+    assert_eq!(said(&plan, "main.+Gso", "tcp over ipv4"), yes("a: tso4 = Yes, up to 65536 B"));
+    assert_eq!(
+        said(&plan, "main.+Gso", "tcp over ipv6"),
+        here(
+            "a: tso6 = No (not in its caps, description:3:21); \
+             cut here: a header is written for each segment, no payload is copied or read"
+        )
+    );
+    assert_eq!(verdict(&plan, "main.+Gso", "cwr on the first segment").place, Where::Nothing);
+    assert_eq!(verdict(&plan, "main.+ChecksumFill", "tcp over ipv4").place, Where::Nothing);
+    assert_eq!(stage(&plan, "main.+Gso").exit, Exit::Port("a".into()));
+    let note = |id: &str| stage(&plan, id).note.clone().unwrap_or_default();
+    let expected = "superpackets come from main.2 Gro, and what `a` cannot cut is cut here";
+    assert_eq!(note("main.+Gso"), expected);
+    assert_eq!(note("main.+ChecksumFill"), "before every Tx; here there is nothing to finish");
+    let asked = &verdict(&plan, "main.+Gso", "tcp over ipv6").asked;
+    assert_eq!((asked[0].port.as_str(), asked[0].capability.as_str()), ("a", "tso6"));
+    assert_eq!(asked[0].answer, "no");
+}
+
+#[test]
+fn what_cannot_come_is_nothing_to_do_and_the_reason_says_why_not() {
+    let plan = plan(r#""main": [Rx("in"), Count, Tx("a")]"#, "None", "All");
+    let expected = "nothing joins packets before this; in: rx_hw_gro = No";
+    assert_eq!(said(&plan, "main.+Gso", "tcp over ipv4"), (Where::Nothing, expected.into()));
+    let expected = "packets come with their checksums; in: rx_partial = No";
+    assert_eq!(
+        said(&plan, "main.+ChecksumFill", "tcp over ipv4"),
+        (Where::Nothing, expected.into())
+    );
+    // A port that joins brings superpackets whose pieces nobody has summed.
+    let plan = self::plan(r#""main": [Rx("in"), Count, Tx("a")]"#, "[\"rx_hw_gro\"]", "None");
+    assert_eq!(verdict(&plan, "main.+Gso", "tcp over ipv4").place, Where::Software);
+    assert_eq!(verdict(&plan, "main.+Gso", "udp over ipv4").place, Where::Nothing);
+    assert_eq!(verdict(&plan, "main.+ChecksumFill", "tcp over ipv6").place, Where::Software);
+    assert_eq!(verdict(&plan, "main.+ChecksumFill", "udp over ipv6").place, Where::Nothing);
+}
+
+#[test]
+fn a_step_of_the_file_takes_the_place_of_the_added_one_where_it_can_decide() {
+    let ids =
+        |plan: &Plan| -> Vec<String> { plan.stages.iter().map(|stage| stage.id.clone()).collect() };
+    let chain = r#""main": [Rx("in"), Gro, Gso, Count, ChecksumFill, Count, Tx("a")]"#;
+    let plan = plan(chain, "None", "All");
+    assert!(ids(&plan).iter().all(|id| !id.contains('+')), "{:?}", ids(&plan));
+    assert_eq!(stage(&plan, "main.2").exit, Exit::Port("a".into()));
+    assert_eq!(verdict(&plan, "main.2", "tcp over ipv4").place, Where::Hardware);
+    // Two ports: it cuts everything, and each Tx still gets its own.
+    let fork = r#""main": [Rx("in"), Gro, Gso, Fork("other"), Tx("a")], "other": [Tx("b")]"#;
+    let plan = self::plan(fork, "None", "All");
+    assert_eq!(stage(&plan, "main.2").exit, Exit::Several(vec!["a".into(), "b".into()]));
+    let (place, reason) = said(&plan, "main.2", "tcp over ipv4");
+    assert_eq!(place, Where::Software);
+    let expected = "packets leave by `a` and `b`: without this step (description:6:25), the Gso before each Tx decides for itself; cut here";
+    assert!(reason.starts_with(expected), "{reason}");
+    for id in ["main.+Gso", "main.+ChecksumFill", "other.+Gso", "other.+ChecksumFill"] {
+        stage(&plan, id);
+    }
+    let expected = "main.2 Gso has cut what was joined before";
+    assert_eq!(said(&plan, "main.+Gso", "tcp over ipv4"), (Where::Nothing, expected.into()));
+    let again = r#""main": [Rx("in"), Gro, Gso, Wrap, Gro, Tx("a")]"#;
+    let again = self::plan(again, "None", "All");
+    let expected = "superpackets come from main.4 Gro, and what `a` cannot cut is cut here";
+    assert_eq!(stage(&again, "main.+Gso").note.as_deref(), Some(expected));
+    // Both ways to one port.
+    let same = r#""main": [Rx("in"), Gro, Gso, Fork("other"), Tx("a")], "other": [Tx("a")]"#;
+    assert_eq!(stage(&self::plan(same, "None", "All"), "main.2").exit, Exit::Port("a".into()));
+}
+
+#[test]
+fn stages_on_the_way_keep_work_from_the_port() {
+    let plan = plan(r#""main": [Rx("in"), Gro, Gso, Wrap, Tx("a")]"#, "None", "All");
+    assert_eq!(stage(&plan, "main.2").exit, Exit::Changed("main.3 Wrap".into()));
+    assert_eq!(verdict(&plan, "main.2", "tcp over ipv4").place, Where::Software);
+    assert_eq!(stage(&plan, "main.+Gso").exit, Exit::Port("a".into()));
+    let plan = self::plan(r#""main": [Rx("in"), Gro, Gso, Picky, Tx("a")]"#, "None", "All");
+    assert_eq!(stage(&plan, "main.2").exit, Exit::Held("main.3 Picky".into()));
+    assert!(said(&plan, "main.2", "tcp over ipv4").1.contains("`main.3 Picky`"));
+    let plan = self::plan(r#""main": [Rx("in"), Gro, Gso, Drop]"#, "None", "All");
+    assert_eq!(stage(&plan, "main.2").exit, Exit::Nobody);
+    // Ends beside the port do not matter.
+    let fork = r#""main": [Rx("in"), Gro, Gso, Fork("other"), Tx("a")], "other": [Wrap, Drop]"#;
+    assert_eq!(stage(&self::plan(fork, "None", "All"), "main.2").exit, Exit::Port("a".into()));
+}
+
+#[test]
+fn software_only_names_the_line_that_says_so() {
+    let chain = r#""main": [Rx("in"), ChecksumValidate(offload: SoftwareOnly), Gro, Tx(port: "a", offload: SoftwareOnly)]"#;
+    let plan = plan(chain, "All", "All");
+    let (place, reason) = said(&plan, "main.1", "outer tcp");
+    assert_eq!(place, Where::Software);
+    let expected = "offload: SoftwareOnly, description:6:20; each payload byte is read once";
+    assert_eq!(reason, expected);
+    assert_eq!(stage(&plan, "main.+Gso").exit, Exit::Forbidden);
+    let (place, reason) = said(&plan, "main.+Gso", "tcp over ipv4");
+    assert_eq!(place, Where::Software);
+    assert!(reason.starts_with("offload: SoftwareOnly, description:6:66; cut here"), "{reason}");
+    // What Rx does not take over, nobody behind it can use.
+    let chain = r#""main": [Rx(port: "in", offload: SoftwareOnly), ChecksumValidate, Tx("a")]"#;
+    let plan = self::plan(chain, "All", "All");
+    let (place, reason) = said(&plan, "main.1", "outer tcp");
+    assert_eq!(place, Where::Software);
+    let expected = "in: offload: SoftwareOnly, description:6:10; each payload byte is read once";
+    assert_eq!(reason, expected);
+}
+
+#[test]
+fn a_sum_of_the_datagram_spares_the_payload() {
+    let plan = plan(BUMP, "[\"rx_complete\"]", "All");
+    let (place, reason) = said(&plan, "main.1", "outer tcp");
+    assert_eq!(place, Where::Software);
+    let expected = "in: rx_tcp = No (not in its caps, description:2:22), rx_complete = Yes: its sum of the datagram leaves headers to read";
+    assert_eq!(reason, expected);
+}
+
+#[test]
+fn two_entry_ports_that_differ_are_both() {
+    let chains = r#""main": [Rx("in"), Fork("rest"), Drop], "more": [Rx("b"), Fork("rest"), Drop],
+        "rest": [ChecksumValidate, Tx("a")]"#;
+    let plan = plan(chains, "None", "All");
+    let (place, reason) = said(&plan, "rest.0", "outer tcp");
+    assert_eq!(place, Where::Both);
+    let expected = "in: rx_tcp = No (not in its caps, description:2:22); b: rx_tcp = Yes; where not, each payload byte is read once";
+    assert_eq!(reason, expected);
+}
+
+#[test]
+fn require_is_refused_with_port_capability_and_cure() {
+    let chain = r#""main": [Rx("in"), Gro, Gso(offload: Require), Tx("a")]"#;
+    let problems = refused(chain, "None", "[\"tso4\"]").to_string();
+    for part in ["offload-required", "main.2 Gso", "tcp over ipv6", "a: tso6 = No", ":6:25", "Auto"]
+    {
+        assert!(problems.contains(part), "{part}: {problems}");
+    }
+    assert!(!problems.contains("`tcp over ipv4`"), "{problems}");
+    plan(chain, "None", "All");
+    // What cannot occur is not required.
+    plan(r#""main": [Rx("in"), Gso(offload: Require), Tx("a")]"#, "None", "None");
+    let fork =
+        r#""main": [Rx("in"), Gro, Gso(offload: Require), Fork("o"), Tx("a")], "o": [Tx("b")]"#;
+    assert!(refused(fork, "None", "All").to_string().contains("`a` and `b`"));
+}
+
+#[test]
+fn a_stage_that_takes_no_superpackets_is_not_handed_any() {
+    let problems = refused(r#""main": [Rx("in"), Gro, Picky, Tx("a")]"#, "None", "All");
+    let found = problems.list.iter().find(|problem| problem.code == "edge-contract");
+    let found = found.expect("a refusal");
+    assert_eq!(
+        found.message,
+        "edge main.1 Gro -> main.2 Picky, superpackets: `main.1 Gro` may hand over tcp4, tcp6, udp4, udp6, \
+         `main.2 Picky` takes none; for example a TCP/IPv4 superpacket of 2 segments of 1448 B"
+    );
+    assert_eq!(found.help.as_deref(), Some("put `Gso` before `Picky`"));
+    plan(r#""main": [Rx("in"), Gro, Gso, Picky, Tx("a")]"#, "None", "All");
+    plan(r#""main": [Rx("in"), Picky, Gro, Tx("a")]"#, "None", "All");
+    refused(r#""main": [Rx("in"), Picky, Gro, Tx("a")]"#, "[\"rx_hw_gro\"]", "All");
+    let problems = refused(r#""main": [Rx("in"), Gso, Fussy, Tx("a")]"#, "[\"rx_hw_gro\"]", "All");
+    assert!(problems.to_string().contains("put `Gso, ChecksumFill` before `Fussy`"), "{problems}");
+    plan(r#""main": [Rx("in"), Gso, ChecksumFill, Fussy, Tx("a")]"#, "[\"rx_hw_gro\"]", "All");
+}
+
+#[test]
+fn contracts_say_what_may_come() {
+    let plan = plan(BUMP, "None", "[\"tso4\"]");
+    let contract = |from: &str| plan.contracts.iter().find(|edge| edge.from == from);
+    let before = contract("main.1").expect("an edge");
+    assert_eq!((before.superpackets.len(), before.partial, before.order), (0, false, "port"));
+    let joined = contract("main.2").expect("an edge");
+    assert_eq!(joined.to, "main.+Gso");
+    assert_eq!(joined.superpackets, ["tcp4", "tcp6", "udp4", "udp6"]);
+    assert_eq!((joined.partial, joined.largest, joined.order), (true, 65_664, "flow"));
+    let cut = contract("main.+Gso").expect("an edge");
+    assert_eq!(cut.superpackets, ["tcp4"]);
+    assert_eq!(cut.refinements, ["several parts"]);
+}
+
+#[test]
+fn an_mtu_that_is_too_small_is_a_warning_with_numbers() {
+    let text = r#"Pipeline(name: "test", ports: {
+        "in": Emulated(mtu: 9000, traffic: (count: 1)), "out": Emulated(mtu: 1500),
+        }, chains: { "main": [Rx("in"), Wrap, Tx("out")] })"#;
+    let plan = planned(text).expect("a plan");
+    let warnings = plan.warnings().to_string();
+    assert!(
+        warnings.contains("`in` may bring IP packets that leave with 9050 B; `out` takes 1500 B"),
+        "{warnings}"
+    );
+    let way = &plan.ways[0];
+    assert_eq!((way.entry_mtu, way.added, way.exit_mtu), (Some(9000), 50, Some(1500)));
+}

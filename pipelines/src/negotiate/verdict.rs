@@ -1,0 +1,262 @@
+//! One need held against the ports that could meet it: where the work is done, and a reason that is true.
+//!
+//! The reason is one line for someone who has never read the code: what the port said, or which line of the
+//! file keeps it from being asked, and what is done instead at what cost.
+
+use super::{Asked, Exit, Verdict, Where};
+use crate::check::CheckedPort;
+use crate::text::Span;
+use corelane_runtime::offload::{Answer, Caps, Facts, Looks, Need, Offload, Side};
+
+/// The source of a record that the description itself is.
+const DESCRIPTION: &str = "the description";
+
+/// A port that packets come from.
+pub(super) struct Entry<'a> {
+    pub(super) port: &'a CheckedPort,
+    /// Where the file says that nothing the port tells of packets is used.
+    pub(super) ignored: Option<String>,
+}
+
+/// What a stage's needs are held against.
+pub(super) struct Site<'a> {
+    /// What packets may look like that come.
+    pub(super) looks: Looks,
+    /// Whether any come.
+    pub(super) any: bool,
+    pub(super) offload: Offload,
+    /// Where the file says so, or has the stage.
+    pub(super) place: String,
+    pub(super) kind: &'static str,
+    pub(super) entries: Vec<Entry<'a>>,
+    pub(super) exit: &'a Exit,
+    /// The exit, where it is a port.
+    pub(super) out: Option<&'a CheckedPort>,
+    /// Says where a range of the file is.
+    pub(super) place_of: &'a dyn Fn(Span) -> String,
+    /// Why there are no superpackets, no unfinished checksums, no unchecked ones.
+    pub(super) absent: Absent,
+}
+
+/// Why packets of some kind do not come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Absent {
+    pub(super) supers: String,
+    pub(super) partial: String,
+    pub(super) unchecked: String,
+}
+
+/// What one port says to a need.
+struct Said {
+    asked: Vec<Asked>,
+    yes: bool,
+    text: String,
+}
+
+impl Site<'_> {
+    /// Decides one need.
+    pub(super) fn decide(&self, need: &Need) -> Verdict {
+        let (place, asked, reason) = self.settle(need);
+        let (work, software) = (need.work.to_owned(), need.software.to_owned());
+        Verdict { work, place, asked, software, reason }
+    }
+
+    fn settle(&self, need: &Need) -> (Where, Vec<Asked>, String) {
+        let here = |why: String| (Where::Software, Vec::new(), format!("{why}; {}", need.software));
+        if !self.any {
+            return (Where::Nothing, Vec::new(), "no packet comes here".to_owned());
+        }
+        if !need.about.is_empty() && !self.looks.intersects(need.about) {
+            return (Where::Nothing, Vec::new(), self.why_none(need.about));
+        }
+        let Some(caps) = need.caps else {
+            return match need.instead.filter(|_| need.side == Side::Entry) {
+                Some(instead) => self.never(need, instead),
+                None => (Where::Software, Vec::new(), need.software.to_owned()),
+            };
+        };
+        if self.offload == Offload::SoftwareOnly && !need.optional {
+            return here(format!("offload: SoftwareOnly, {}", self.place));
+        }
+        match (need.side, self.out) {
+            (Side::Entry, _) => self.of_entries(need, caps),
+            (Side::Exit, Some(port)) => self.of_exit(need, caps, port),
+            (Side::Exit, None) => here(self.why_no_exit()),
+        }
+    }
+
+    /// No port is asked for the work, but one may spare most of it.
+    fn never(&self, need: &Need, instead: (Caps, &str)) -> (Where, Vec<Asked>, String) {
+        let software_only = self.offload == Offload::SoftwareOnly;
+        let gives = |entry: &&Entry<'_>| {
+            entry.ignored.is_none() && entry.port.facts.granted.contains(instead.0)
+        };
+        let mut texts = Vec::new();
+        let mut asked = Vec::new();
+        for entry in self.entries.iter().filter(gives).filter(|_| !software_only) {
+            asked.push(answer(&entry.port.name, &entry.port.facts, instead.0));
+            texts.push(format!("{}: {} = Yes: {}", entry.port.name, instead.0.names(), instead.1));
+        }
+        texts.insert(0, need.software.to_owned());
+        (Where::Software, asked, texts.join("; "))
+    }
+
+    fn of_entries(&self, need: &Need, caps: Caps) -> (Where, Vec<Asked>, String) {
+        let said: Vec<Said> =
+            self.entries.iter().map(|entry| self.entry_says(need, caps, entry)).collect();
+        let yes = said.iter().filter(|said| said.yes).count();
+        let mut text = join(said.iter().map(|said| said.text.clone()));
+        let asked = said.iter().flat_map(|said| said.asked.clone()).collect();
+        let spared = self.entries.iter().any(|entry| self.spares(need, caps, entry));
+        let place = match yes {
+            0 if need.optional => Where::Nothing,
+            0 => Where::Software,
+            n if n == said.len() => Where::Hardware,
+            _ if need.optional => Where::Hardware,
+            _ => Where::Both,
+        };
+        let all_spared = !said.is_empty()
+            && self.entries.iter().all(|entry| {
+                self.spares(need, caps, entry) || self.entry_says(need, caps, entry).yes
+            });
+        if place != Where::Hardware && !(spared && all_spared) {
+            let there = if place == Where::Both { "where not, " } else { "" };
+            text = format!("{text}; {there}{}", need.software);
+        }
+        (place, asked, text)
+    }
+
+    fn entry_says(&self, need: &Need, caps: Caps, entry: &Entry<'_>) -> Said {
+        let name = &entry.port.name;
+        if let Some(place) = entry.ignored.as_ref().filter(|_| !need.optional) {
+            let text = format!("{name}: offload: SoftwareOnly, {place}");
+            return Said { asked: Vec::new(), yes: false, text };
+        }
+        let mut said = self.port_says(entry.port, caps);
+        if let Some((instead, how)) = need.instead.filter(|_| self.spares(need, caps, entry)) {
+            said.asked.push(answer(name, &entry.port.facts, instead));
+            said.text = format!("{}, {} = Yes: {how}", said.text, instead.names());
+        }
+        said
+    }
+
+    /// Whether a port that cannot do it all spares most of it.
+    fn spares(&self, need: &Need, caps: Caps, entry: &Entry<'_>) -> bool {
+        let granted = entry.port.facts.granted;
+        let instead = need.instead.is_some_and(|(instead, _)| granted.contains(instead));
+        instead && entry.ignored.is_none() && !granted.contains(caps)
+    }
+
+    fn of_exit(&self, need: &Need, caps: Caps, port: &CheckedPort) -> (Where, Vec<Asked>, String) {
+        let said = self.port_says(port, caps);
+        if !said.yes {
+            return (Where::Software, said.asked, format!("{}; {}", said.text, need.software));
+        }
+        let kinds = Caps::TSO4 | Caps::TSO6 | Caps::USO4 | Caps::USO6;
+        let limit = match caps.intersects(kinds) {
+            true => format!(", up to {} B", port.facts.limits.tso_bytes),
+            false => String::new(),
+        };
+        (Where::Hardware, said.asked, format!("{}{limit}", said.text))
+    }
+
+    fn port_says(&self, port: &CheckedPort, caps: Caps) -> Said {
+        let asked: Vec<Asked> = caps
+            .iter()
+            .map(|bit| {
+                let mut asked = answer(&port.name, &port.facts, bit);
+                if asked.answer != "yes" && asked.why.is_none() {
+                    asked.why = self.written_why(port);
+                }
+                asked
+            })
+            .collect();
+        let missing: Vec<&Asked> = asked.iter().filter(|asked| asked.answer != "yes").collect();
+        let text = match missing.first() {
+            None => format!("{}: {} = Yes", port.name, caps.names()),
+            Some(first) => {
+                let names = missing.iter().map(|asked| asked.capability.as_str());
+                let names = names.collect::<Vec<_>>().join(", ");
+                let word = if first.answer == "unknown" { "Unknown" } else { "No" };
+                // What a device said is quoted; where the file says it, that line is named.
+                let why = match (&first.why, port.facts.why(first_bit(&missing))) {
+                    (Some(why), Some(_)) => format!(" (\"{why}\")"),
+                    (Some(why), None) => format!(" ({why})"),
+                    (None, _) => String::new(),
+                };
+                format!("{}: {names} = {word}{why}", port.name)
+            }
+        };
+        Said { yes: missing.is_empty(), text, asked }
+    }
+
+    /// Why a capability is not there, where that is nothing but what somebody wrote.
+    fn written_why(&self, port: &CheckedPort) -> Option<String> {
+        match (&port.common.record, port.caps_at) {
+            (Some(record), Some(at)) if record.source == DESCRIPTION => {
+                Some(format!("not in its caps, {}", (self.place_of)(at)))
+            }
+            (Some(record), Some(at)) => {
+                Some(format!("not in {}, {}", record.name, (self.place_of)(at)))
+            }
+            _ if port.kind == "Emulated" => {
+                Some(format!("it has no caps, {}", (self.place_of)(port.span)))
+            }
+            _ => None,
+        }
+    }
+
+    fn why_none(&self, about: Looks) -> String {
+        if about.intersects(Looks::UNCHECKED) {
+            return self.absent.unchecked.clone();
+        }
+        if about.intersects(Looks::PARTIAL) {
+            return self.absent.partial.clone();
+        }
+        match self.looks.has_supers() {
+            true => "no superpacket that comes here is like that".to_owned(),
+            false => self.absent.supers.clone(),
+        }
+    }
+
+    fn why_no_exit(&self) -> String {
+        let kind = self.kind;
+        match self.exit {
+            Exit::Port(_) | Exit::Nobody => "packets leave by no port from here".to_owned(),
+            Exit::Several(ports) => {
+                let ports: Vec<String> = ports.iter().map(|port| format!("`{port}`")).collect();
+                let ports = ports.join(" and ");
+                format!(
+                    "packets leave by {ports}: without this step ({}), the {kind} before each Tx decides for itself",
+                    self.place
+                )
+            }
+            Exit::Changed(stage) => {
+                format!(
+                    "`{stage}` changes headers on the way to the port, which so knows nothing of packets here"
+                )
+            }
+            Exit::Held(stage) => format!("`{stage}` on the way to the port takes none"),
+            Exit::Forbidden => format!("offload: SoftwareOnly, {}", self.place),
+        }
+    }
+}
+
+/// The capability that the first of these asks about.
+fn first_bit(asked: &[&Asked]) -> Caps {
+    asked.first().and_then(|asked| Caps::named(&asked.capability)).unwrap_or_default()
+}
+
+fn join(texts: impl Iterator<Item = String>) -> String {
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+fn answer(port: &str, facts: &Facts, bit: Caps) -> Asked {
+    let answer = match facts.answer(bit) {
+        Answer::Yes => "yes",
+        Answer::No => "no",
+        Answer::Unknown => "unknown",
+    };
+    let why = facts.why(bit).map(str::to_owned);
+    Asked { port: port.to_owned(), capability: bit.names(), answer, why }
+}

@@ -1,0 +1,173 @@
+//! What is given beside the file, `--port` and `--caps`: which keys stay, and how mistakes in it are told.
+
+use crate::support::{plan, problems_with, shown};
+use corelane::{Overrides, Problems};
+
+const FILE: &str = r#"Pipeline(name: "test", params: { "size": 300 }, ports: {
+    "wan": Dpdk(pci: "0000:03:00.0", mtu: 1400, mac: "02:00:00:00:00:01"),
+    "lan": Emulated(mtu: 1500),
+}, chains: { "m": [Rx("wan"), Tx("lan")] })"#;
+
+fn given(ports: &[(&str, &str)], caps: &[(&str, &str)]) -> Overrides {
+    let own = |list: &[(&str, &str)]| {
+        list.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+    };
+    Overrides { sets: Vec::new(), ports: own(ports), caps: own(caps) }
+}
+
+fn problems(ports: &[(&str, &str)], caps: &[(&str, &str)]) -> Problems {
+    problems_with(FILE, &given(ports, caps))
+}
+
+/// Each row: `--port`, `--caps`, and the one error: code, what is underlined, message, help.
+type Row<'a> = (&'a [(&'a str, &'a str)], &'a [(&'a str, &'a str)], [&'a str; 4]);
+
+const SOUND: (&str, &str) = ("wan", "Emulated(traffic: (size: \"$size\"))");
+
+const ROWS: &[Row<'static>] = &[
+    (
+        &[SOUND, ("wna", "Emulated")],
+        &[],
+        [
+            "no-such-port",
+            "",
+            "--port wna: no port of this file has that name",
+            "did you mean `wan`?",
+        ],
+    ),
+    (
+        &[SOUND],
+        &[("lna", "All")],
+        [
+            "no-such-port",
+            "",
+            "--caps lna: no port of this file has that name",
+            "did you mean `lan`?",
+        ],
+    ),
+    (
+        &[SOUND],
+        &[("lan", "mlx6-like")],
+        [
+            "bad-value",
+            "",
+            "--caps lan: `caps`: no record is called `mlx6-like`",
+            "did you mean `mlx5-like`?",
+        ],
+    ),
+    (
+        &[("wan", "Emulated(traffic: (sise: 5))")],
+        &[],
+        [
+            "unknown-key",
+            "",
+            "--port wan: `traffic` of `Emulated` has no key `sise`",
+            "did you mean `size`?",
+        ],
+    ),
+    (
+        &[("wan", "Emulated(mtu: 5)")],
+        &[],
+        [
+            "bad-value",
+            "",
+            "--port wan: `mtu` takes a number of bytes from 68 to 65535, not `5`",
+            "",
+        ],
+    ),
+    (
+        &[("wan", "Emulatde")],
+        &[],
+        [
+            "unknown-port-kind",
+            "",
+            "--port wan: no kind of port is called `Emulatde`",
+            "did you mean `Emulated`?",
+        ],
+    ),
+    (
+        &[("wan", "Tap(\"t0\")")],
+        &[],
+        [
+            "not-yet",
+            "",
+            "--port wan: kind of port `Tap` does not exist yet in this version",
+            "there are `Pcap`, `Emulated`",
+        ],
+    ),
+    (&[("wan", "Emulated(")], &[], ["syntax", "", "--port wan: this `(` is never closed", ""]),
+    (
+        &[("wan", "Emulated() x")],
+        &[],
+        ["syntax", "", "--port wan: nothing may follow the end of the value", ""],
+    ),
+    (
+        &[("wan", "\"Emulated\"")],
+        &[],
+        [
+            "bad-value",
+            "",
+            "--port wan: a port such as `Pcap(read: \"x.pcap\")` is expected here",
+            "write `Emulated` without quotes",
+        ],
+    ),
+    (
+        &[("wan", "Emulated(traffic: (size: \"$sise\"))")],
+        &[],
+        [
+            "unknown-parameter",
+            "",
+            "--port wan: no parameter is called `sise`",
+            "did you mean `size`?",
+        ],
+    ),
+];
+
+#[test]
+fn mistakes_are_told_by_the_name_of_the_option() {
+    for (ports, caps, expected) in ROWS {
+        let found = problems(ports, caps);
+        let errors = shown(&found).into_iter().filter(|problem| !problem[0].starts_with("unused"));
+        let expected = expected.map(str::to_owned);
+        assert_eq!(errors.collect::<Vec<_>>(), [expected], "{ports:?} {caps:?}\n{found}");
+        let error = found.list.iter().find(|problem| !problem.code.starts_with("unused"));
+        assert!(error.unwrap().place.is_none(), "it has no place in the file");
+    }
+}
+
+#[test]
+fn what_is_replaced_is_not_looked_at_and_what_is_given_last_counts() {
+    // `Dpdk` does not exist yet, but nobody asks for it.
+    let found =
+        problems(&[("wan", "Emulatde"), SOUND], &[("lan", "none of these"), ("lan", "All")]);
+    assert!(found.list.is_empty(), "{found}");
+}
+
+#[test]
+fn common_keys_stay_and_give_way() {
+    let hash = |text: &str, port: &str| {
+        plan(text, &given(&[("wan", port)], &[])).unwrap().hash().to_owned()
+    };
+    let as_if = |port: &str| {
+        let dpdk = "Dpdk(pci: \"0000:03:00.0\", mtu: 1400, mac: \"02:00:00:00:00:01\")";
+        let text = FILE.replace(dpdk, port).replace("params: { \"size\": 300 }, ", "");
+        plan(&text, &Overrides::default()).unwrap().hash().to_owned()
+    };
+    let kept = "Emulated(traffic: (), mtu: 1400, mac: \"02:00:00:00:00:01\")";
+    assert_eq!(hash(FILE, "Emulated(traffic: ())"), as_if(kept));
+    assert_eq!(
+        hash(FILE, "Emulated(mtu: 1300, traffic: ())"),
+        as_if(&kept.replace("1400", "1300"))
+    );
+    assert_ne!(as_if(kept), as_if(&kept.replace("1400", "1300")));
+}
+
+/// The name of the port stands in messages about its device too, which come later.
+#[test]
+fn capabilities_given_beside_the_file_go_before_those_in_it() {
+    let text = FILE.replace("mtu: 1500", "mtu: 1500, caps: \"nobody-knows\"");
+    let found = problems_with(&text, &given(&[SOUND], &[("lan", "i40e-like")]));
+    assert!(found.list.is_empty(), "{found}");
+    let found = problems_with(&text, &given(&[SOUND], &[]));
+    assert_eq!(found.errors(), 1, "{found}");
+}

@@ -1,0 +1,12 @@
+//! The language as whoever writes it meets it: every mistake told at its place, with what to write instead.
+//!
+//! Goes through the public API only.
+
+mod beside;
+mod everything;
+mod mistakes;
+mod parts;
+mod scramble;
+mod shape;
+mod support;
+mod target;

@@ -1,0 +1,229 @@
+//! The verdicts against a slow model written from the design alone: for every pair of recorded devices and a few
+//! pipelines it says in plain words of code where each piece of work must be done.
+
+use super::bench::Bench;
+use corelane::Where;
+use corelane_device::caps::{self, Record};
+use corelane_runtime::offload::{Caps, Facts};
+
+/// What a pipeline has, as far as the model must know.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    chains: &'static str,
+    /// Everything is checked before it comes to `Gro`.
+    validates: bool,
+    joins: bool,
+    /// The `Gso` of the file stands before a fork to two ports.
+    forks: bool,
+    /// `ChecksumValidate` uses nothing a device says.
+    software: bool,
+}
+
+const SHAPES: [Shape; 6] = [
+    Shape {
+        chains: r#""main": [Rx("in"), ChecksumValidate, Gro, Tx("out")]"#,
+        validates: true,
+        joins: true,
+        forks: false,
+        software: false,
+    },
+    Shape {
+        chains: r#""main": [Rx("in"), Gro, Ring, Count, Tx("out")]"#,
+        validates: false,
+        joins: true,
+        forks: false,
+        software: false,
+    },
+    Shape {
+        chains: r#""main": [Rx("in"), ChecksumValidate, Gro, Ring, Gso, ChecksumFill, Tx("out")]"#,
+        validates: true,
+        joins: true,
+        forks: false,
+        software: false,
+    },
+    Shape {
+        chains: r#""main": [Rx("in"), ChecksumValidate, Tx("out")]"#,
+        validates: true,
+        joins: false,
+        forks: false,
+        software: false,
+    },
+    Shape {
+        chains: r#""main": [Rx("in"), ChecksumValidate, Gro, Gso, Fork, Tx("out")], "side": [Tx("other")]"#,
+        validates: true,
+        joins: true,
+        forks: true,
+        software: false,
+    },
+    Shape {
+        chains: r#""main": [Rx("in"), ChecksumValidate(offload: SoftwareOnly), Gro, Tx("out")]"#,
+        validates: true,
+        joins: true,
+        forks: false,
+        software: true,
+    },
+];
+
+fn here_or_port(port: bool) -> Where {
+    if port { Where::Hardware } else { Where::Software }
+}
+
+/// `ChecksumValidate`: the device's word where it gives one, which it does for the outermost headers only.
+fn of_validate(work: &str, rx: Caps, shape: Shape) -> Where {
+    if shape.software {
+        return Where::Software;
+    }
+    match work {
+        "outer ipv4" => here_or_port(rx.contains(Caps::RX_IP)),
+        "outer tcp" => here_or_port(rx.contains(Caps::RX_TCP)),
+        "outer udp" => here_or_port(rx.contains(Caps::RX_UDP)),
+        "inner ipv4" | "inner tcp, inner udp" => Where::Software,
+        work => panic!("{work}"),
+    }
+}
+
+/// `Gro` merges what is known to be good, and checks itself where nobody did.
+fn of_gro(work: &str, rx: Caps, shape: Shape) -> Where {
+    match work {
+        "join tcp" => here_or_port(rx.contains(Caps::RX_HW_GRO)),
+        "join udp" => Where::Software,
+        "check ipv4" | "check tcp" | "check udp" if shape.validates => Where::Nothing,
+        "check ipv4" => here_or_port(rx.contains(Caps::RX_IP)),
+        "check tcp" => here_or_port(rx.contains(Caps::RX_TCP)),
+        "check udp" => here_or_port(rx.contains(Caps::RX_UDP)),
+        work => panic!("{work}"),
+    }
+}
+
+/// Whether superpackets of UDP, of TCP may come to the `Gso` that is asked about. `cut`: one before it has cut all.
+fn supers(rx: Caps, shape: Shape, cut: bool) -> (bool, bool) {
+    if cut {
+        return (false, false);
+    }
+    // Who sends on the same host leaves cutting to the device, along with the checksum.
+    let sender = rx.contains(Caps::RX_PARTIAL);
+    (shape.joins || sender, shape.joins || sender || rx.contains(Caps::RX_HW_GRO))
+}
+
+/// `Gso`: what comes as a superpacket is the port's, if there is one port and it can.
+fn of_gso(work: &str, rx: Caps, shape: Shape, out: Option<Caps>, cut: bool) -> Where {
+    let (udp, tcp) = supers(rx, shape, cut);
+    let hw_gro = rx.contains(Caps::RX_HW_GRO);
+    let sender = rx.contains(Caps::RX_PARTIAL);
+    let (comes, bit) = match work {
+        "tcp over ipv4" => (tcp, Some(Caps::TSO4)),
+        "tcp over ipv6" => (tcp, Some(Caps::TSO6)),
+        "udp over ipv4" => (udp, Some(Caps::USO4)),
+        "udp over ipv6" => (udp, Some(Caps::USO6)),
+        "tcp with one id" => (shape.joins || hw_gro, Some(Caps::TSO_FIXED_ID)),
+        "udp with one id" => (shape.joins, None),
+        // Gro and devices that join see CWR on every segment they join, never on the first alone.
+        "cwr on the first segment" => (sender, Some(Caps::TSO_ECN)),
+        "cwr on every segment" => (shape.joins || hw_gro, Some(Caps::TSO_CWR_ALL)),
+        "padded last segment" => (shape.joins || hw_gro, Some(Caps::TSO_PAD)),
+        // A device joins into one buffer, Gro into a chain.
+        "several parts" => (shape.joins, Some(Caps::MULTI_PART)),
+        "uneven or hidden" => (shape.joins || sender, None),
+        work => panic!("{work}"),
+    };
+    match (comes && !cut, bit, out) {
+        (false, ..) => Where::Nothing,
+        (true, Some(bit), Some(out)) => here_or_port(out.contains(bit)),
+        (true, ..) => Where::Software,
+    }
+}
+
+/// `ChecksumFill`: what came unfinished, and segments of what came as one, whose sums nobody knows.
+fn of_fill(work: &str, rx: Caps, out: Caps) -> Where {
+    let sender = rx.contains(Caps::RX_PARTIAL);
+    let tcp = sender || rx.contains(Caps::RX_HW_GRO);
+    let (comes, bit) = match work {
+        "tcp over ipv4" => (tcp, Some(Caps::TX_TCP4)),
+        "tcp over ipv6" => (tcp, Some(Caps::TX_TCP6)),
+        "udp over ipv4" => (sender, Some(Caps::TX_UDP4)),
+        "udp over ipv6" => (sender, Some(Caps::TX_UDP6)),
+        "in tunnels, fragments, behind ipv6 extensions" => (sender, Some(Caps::TX_GENERIC)),
+        "outer of two, or not to the end" | "ipv4 header" => (sender, None),
+        work => panic!("{work}"),
+    };
+    match (comes, bit) {
+        (false, _) => Where::Nothing,
+        (true, Some(bit)) => here_or_port(out.contains(bit)),
+        (true, None) => Where::Software,
+    }
+}
+
+fn profiles() -> Vec<(&'static str, Facts)> {
+    let facts = |name| (name, Record::named(name).expect("a profile").facts);
+    caps::profiles().map(facts).collect()
+}
+
+#[test]
+fn every_verdict_is_the_one_the_design_asks_for() {
+    let profiles = profiles();
+    let mut seen = std::collections::BTreeMap::new();
+    for shape in SHAPES {
+        for (rx_name, rx) in &profiles {
+            for (tx_name, tx) in &profiles {
+                let other = &profiles[profiles.len() - 1].1;
+                let mut ports = vec![("in", rx.clone()), ("out", tx.clone())];
+                if shape.forks {
+                    ports.push(("other", other.clone()));
+                }
+                let bench = Bench { ports, chains: shape.chains.to_owned() };
+                let plan = bench.plan().unwrap_or_else(|failure| panic!("{failure}"));
+                for stage in plan.explain().stages() {
+                    let out = match stage.id.starts_with("side") {
+                        true => other.granted,
+                        false => tx.granted,
+                    };
+                    for verdict in &stage.verdicts {
+                        let work = verdict.work.as_str();
+                        let expected = match stage.kind.as_str() {
+                            "Rx" if work == "flow hash" => {
+                                here_or_port(rx.granted.contains(Caps::RX_HASH))
+                            }
+                            "Rx" if rx.granted.contains(Caps::RX_HW_GRO) => Where::Hardware,
+                            "Rx" => Where::Nothing,
+                            "ChecksumValidate" => of_validate(work, rx.granted, shape),
+                            "Gro" => of_gro(work, rx.granted, shape),
+                            "Gso" if shape.forks && !stage.added => {
+                                of_gso(work, rx.granted, shape, None, false)
+                            }
+                            "Gso" => of_gso(work, rx.granted, shape, Some(out), shape.forks),
+                            "ChecksumFill" => of_fill(work, rx.granted, out),
+                            kind => panic!("{kind} has verdicts"),
+                        };
+                        let context = format!("{} {work}, {rx_name} to {tx_name}", stage.id);
+                        assert_eq!(verdict.place, expected, "{context}: {}", verdict.reason);
+                        assert_reason(verdict, &context);
+                        *seen.entry(format!("{:?}", verdict.place)).or_insert(0) += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen.len() >= 3 && seen.values().all(|&count| count > 100), "{seen:?}");
+}
+
+/// A reason repeats what was answered, and says what is done where it is done here.
+fn assert_reason(verdict: &corelane::Verdict, context: &str) {
+    let reason = &verdict.reason;
+    assert!(!reason.is_empty() && !reason.contains('\n'), "{context}");
+    for asked in &verdict.asked {
+        let name = format!("{}: ", asked.port);
+        assert!(
+            reason.contains(&name) && reason.contains(&asked.capability),
+            "{context}: {reason}"
+        );
+        let word = match asked.answer {
+            "yes" => "= Yes",
+            "no" => "= No",
+            _ => "= Unknown",
+        };
+        assert!(reason.contains(word), "{context}: {reason}");
+    }
+    if verdict.place == Where::Hardware {
+        assert!(verdict.asked.iter().all(|asked| asked.answer == "yes"), "{context}: {reason}");
+    }
+}

@@ -1,0 +1,89 @@
+//! One queue's generator: which frame comes next, and when.
+
+use super::Generate;
+use super::flow::{Flow, Template};
+use super::pace::Pace;
+use super::turns::{Portion, Turns};
+use crate::emulated::inspect::Findings;
+use crate::emulated::join::Arrival;
+use crate::emulated::traffic::Next;
+use crate::shares::Share;
+use corelane_runtime::Time;
+use corelane_runtime::offload::Caps;
+use corelane_runtime::packet::Partial;
+
+/// One queue's generator.
+#[derive(Debug)]
+pub(in crate::emulated) struct Generator {
+    plan: Generate,
+    templates: Vec<Template>,
+    /// Which template comes when.
+    sizes: Vec<usize>,
+    flows: Vec<Flow>,
+    turns: Turns,
+    pace: Pace,
+    size: usize,
+    left: Option<u64>,
+    /// Whether the frame to come is already written.
+    ready: bool,
+}
+
+impl Generator {
+    pub(in crate::emulated) fn new(plan: &Generate, share: &Share) -> Generator {
+        let (index, queues) = share.of_all();
+        let lengths = plan.size.lengths(plan.header_len() + 1, plan.seed);
+        let mut distinct = lengths.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let sizes = lengths.iter().map(|len| distinct.partition_point(|other| other < len));
+        let own = || (index as u32..plan.flows).step_by(queues.max(1));
+        let portion = Portion::of(plan.order, plan.flows, index, queues);
+        Generator {
+            sizes: sizes.collect(),
+            templates: distinct.iter().map(|&len| Template::new(plan, len)).collect(),
+            flows: own().map(|number| Flow::new(plan, number)).collect(),
+            turns: Turns::new(plan.order, own(), plan.seed ^ index as u64),
+            pace: Pace::new(plan.rate, portion.own),
+            size: 0,
+            left: plan.count.map(|count| portion.of_count(count)),
+            ready: false,
+            plan: plan.clone(),
+        }
+    }
+
+    pub(in crate::emulated) fn peek(&mut self, caps: Caps, now: Time) -> Next<'_> {
+        let Some(flow) = self.flows.get(self.turns.flow()).filter(|_| self.left != Some(0)) else {
+            return Next::End;
+        };
+        let time = self.pace.due(now);
+        if time > now {
+            return Next::NotBefore(time);
+        }
+        let template = &mut self.templates[self.sizes[self.size]];
+        if !self.ready {
+            template.write(&self.plan, flow);
+            self.ready = true;
+        }
+        let bytes = &template.frame[..];
+        let findings = match self.plan.partial {
+            false => Findings::of_made(bytes, flow.hash, caps),
+            true => {
+                let (start, field) = (self.plan.l4() as u16, self.plan.field() as u16);
+                Findings::of_unfinished(bytes, flow.hash, Partial { start, field })
+            }
+        };
+        Next::Frame(Arrival { bytes, time, orig_len: bytes.len() as u32, findings })
+    }
+
+    pub(in crate::emulated) fn advance(&mut self) {
+        let Some(flow) = self.flows.get_mut(self.turns.flow()) else { return };
+        let len = self.templates[self.sizes[self.size]].frame.len();
+        flow.seq = flow.seq.wrapping_add((len - self.plan.header_len()) as u32);
+        flow.ip_id = flow.ip_id.wrapping_add(1);
+        self.left = self.left.map(|left| left.saturating_sub(1));
+        self.ready = false;
+        self.pace.advance(len);
+        self.size = (self.size + 1) % self.sizes.len();
+        self.turns.advance();
+    }
+}

@@ -1,0 +1,83 @@
+//! What a stage wants done, and where: the vocabulary between stages, ports and the plan.
+//!
+//! A [`Need`] is one kind of work that a port might take over. Stages list theirs; the plan holds them against
+//! what ports grant, and says of each where it is done and why. The same capability sets decide on the data
+//! path, so the two cannot differ.
+
+use super::{Caps, Looks};
+
+/// Where the port stands that could do the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The port that packets came from.
+    Entry,
+    /// The port that packets leave by.
+    Exit,
+}
+
+/// One kind of work that a port might take over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The work, in words: `tcp over ipv4`.
+    pub work: &'static str,
+    /// Which port is asked.
+    pub side: Side,
+    /// Packets that bring the work: where none of them can come there is nothing to do. Empty: any packet.
+    pub about: Looks,
+    /// Everything the port must be able to do; `None`: no port is asked, for the reason in `software`.
+    pub caps: Option<Caps>,
+    /// What spares most of the work where the port cannot do it all, and how.
+    pub instead: Option<(Caps, &'static str)>,
+    /// Where no port does it, nobody does: it is welcome, not needed.
+    pub optional: bool,
+    /// What is done here where no port does it, and what it costs; or why no port is asked.
+    pub software: &'static str,
+}
+
+impl Need {
+    /// Work that the port packets came from might have done.
+    pub const fn entry(
+        work: &'static str,
+        about: Looks,
+        caps: Option<Caps>,
+        software: &'static str,
+    ) -> Need {
+        let (side, instead, optional) = (Side::Entry, None, false);
+        Need { work, side, about, caps, instead, optional, software }
+    }
+
+    /// Work that the port packets leave by might do.
+    pub const fn exit(
+        work: &'static str,
+        about: Looks,
+        caps: Option<Caps>,
+        software: &'static str,
+    ) -> Need {
+        let (side, instead, optional) = (Side::Exit, None, false);
+        Need { work, side, about, caps, instead, optional, software }
+    }
+
+    /// With something that spares most of the work.
+    #[must_use]
+    pub const fn or(self, caps: Caps, how: &'static str) -> Need {
+        Need { instead: Some((caps, how)), ..self }
+    }
+
+    /// Welcome, not needed.
+    #[must_use]
+    pub const fn welcome(self) -> Need {
+        Need { optional: true, ..self }
+    }
+}
+
+/// What a description allows for one stage (key `offload`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Offload {
+    /// Hardware where it can, software else.
+    #[default]
+    Auto,
+    /// No port is asked for anything, and what a port said of checksums is not used.
+    SoftwareOnly,
+    /// Refused where a port that is asked cannot do it all, and failed where it no longer can.
+    Require,
+}
