@@ -7,7 +7,10 @@
 //! 3. `negotiate` decides what hardware does and what software does, with a reason for each.
 //! 4. `place` cuts chains into actors and puts them on CPUs: a [`Plan`].
 //! 5. `launch` opens ports, builds stages and starts threads: a [`Handle`].
-//! 6. [`report`] reads the books when all is done.
+//! 6. [`report`] reads the books, while it runs or when all is done.
+//!
+//! Beside the way: [`explain`] says what was decided and why, [`catalogue`] what may be written, [`doctor`] what the
+//! machine lacks, [`presets`] are ready descriptions, [`prelude`] and [`testing`] are for stages of one's own.
 //!
 //! ```no_run
 //! use corelane::{Machine, Pipeline};
@@ -21,8 +24,7 @@
 //! ```
 //!
 //! It promises that a run is accounted for and that every problem of a description is shown at its place. It
-//! sets no signal handler and no logger. What runs on hardware is not decided here yet: stages ask the port
-//! they lead to.
+//! sets no signal handler and no logger.
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
@@ -61,7 +63,7 @@ pub use place::{PlacedActor, PlacedRing, Placement, Plan};
 pub use report::Report;
 pub use shown::visible;
 pub use spec::Cores;
-pub use summary::{Size, stage_kind};
+pub use summary::Size;
 
 /// The examples of the guide to stages, so that they are tried.
 #[cfg(doctest)]

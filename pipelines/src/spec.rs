@@ -110,6 +110,8 @@ pub(crate) struct StageEntry {
     pub(crate) used: Option<Span>,
     pub(crate) name: Option<String>,
     pub(crate) on_panic: OnPanic,
+    /// Where that is written, if it is.
+    pub(crate) on_panic_at: Option<Span>,
     pub(crate) offload: Offload,
 }
 

@@ -28,3 +28,12 @@ fn every_description_in_the_documents_is_sound() {
         }
     }
 }
+
+#[test]
+fn the_stage_in_the_readme_is_the_one_that_is_built() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let readme = std::fs::read_to_string(root.join("README.md")).expect("a document");
+    let shown = readme.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next());
+    let built = std::fs::read_to_string(root.join("examples/src/bin/count_stage.rs"));
+    assert_eq!(shown, built.ok().as_deref());
+}

@@ -33,7 +33,7 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Shows what a port can do, and how that is known
     Caps(CapsArgs),
-    /// Lists the stages there are, or shows one with its keys
+    /// Lists the stages and ports there are, or shows one with its keys
     Stages(StagesArgs),
     /// Prints a ready description to start from, or lists them
     New(NewArgs),
@@ -103,7 +103,7 @@ pub(crate) struct CheckArgs {
 /// Arguments of `corelane stages`.
 #[derive(Debug, Args)]
 pub(crate) struct StagesArgs {
-    /// The stage to show in full
+    /// The stage or port to show in full
     pub(crate) name: Option<String>,
     /// How they are written
     #[arg(long, value_enum, default_value_t = Format::Table)]

@@ -1,5 +1,6 @@
 //! How a call ends, as a number that scripts can rely on.
 
+use crate::paint::Paint;
 use crate::say::say;
 use corelane::{Failure, Report, visible};
 use std::process::ExitCode;
@@ -44,7 +45,9 @@ impl From<Exit> for ExitCode {
 /// Says on stderr why a run did not begin.
 pub(crate) fn tell(failure: &Failure) {
     match failure {
-        Failure::Description(problems) => say!("{problems} (exit 2)"),
+        Failure::Description(problems) => {
+            say!("{} (exit 2)", problems.render(Paint::stderr().is_on()));
+        }
         Failure::Error(error) => say!("error: {}", visible(&error.to_string())),
     }
 }

@@ -65,32 +65,6 @@ impl Paint {
         format!("\x1b[{code}m{text}\x1b[0m")
     }
 
-    /// Problems of a description as they are shown: what they are, and what is underlined.
-    pub(crate) fn problems(self, text: &str) -> String {
-        self.lines(text, |paint, line| {
-            let marked = [("error", Tone::Bad), ("warning", Tone::Doubt)];
-            for (word, tone) in marked {
-                if let Some(end) =
-                    line.starts_with(&format!("{word}[")).then(|| line.find(']')).flatten()
-                {
-                    let (head, rest) = line.split_at(end + 1);
-                    return paint.tone(tone, head) + rest;
-                }
-            }
-            match line
-                .trim_start()
-                .strip_prefix("| ")
-                .and_then(|rest| rest.trim_start().strip_prefix('^'))
-            {
-                Some(after) => {
-                    let (gutter, mark) = line.split_at(line.len() - after.len() - 1);
-                    gutter.to_owned() + &paint.tone(Tone::Doubt, mark)
-                }
-                None => line.to_owned(),
-            }
-        })
-    }
-
     /// Each line by itself; the end of a line is kept.
     pub(crate) fn lines(self, text: &str, paint: impl Fn(Paint, &str) -> String) -> String {
         if !self.0 {
@@ -111,16 +85,13 @@ mod tests {
     #[test]
     fn nothing_is_painted_unless_it_is_to_be() {
         assert_eq!(Paint::plain().tone(Tone::Bad, "x"), "x");
-        assert_eq!(Paint::plain().problems("error[a]: b\n"), "error[a]: b\n");
         assert_eq!(Paint(true).tone(Tone::Bad, ""), "");
     }
 
     #[test]
-    fn problems_are_painted_by_what_they_are_and_nothing_is_lost() {
-        let text = "error[a]: b [c]\n --> f:1:2\n1 | xyz\n  |  ^^ help\nwarning[w]: v\n1 error";
-        let painted = Paint(true).problems(text);
-        let expected = "\x1b[1;31merror[a]\x1b[0m: b [c]\n --> f:1:2\n1 | xyz\n  |  \x1b[1;33m^^ help\x1b[0m\n\
-                        \x1b[1;33mwarning[w]\x1b[0m: v\n1 error";
-        assert_eq!(painted, expected);
+    fn a_tone_goes_around_the_text_and_nothing_is_lost() {
+        assert_eq!(Paint(true).tone(Tone::Bad, "x"), "\x1b[1;31mx\x1b[0m");
+        let marked = Paint(true).lines("a\nb", |paint, line| paint.tone(Tone::Strong, line));
+        assert_eq!(marked, "\x1b[1ma\x1b[0m\n\x1b[1mb\x1b[0m");
     }
 }

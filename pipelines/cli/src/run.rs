@@ -32,8 +32,8 @@ pub(crate) fn run(args: &RunArgs, registry: &Registry) -> Result<Exit, Failure> 
     let plan = args.given.plan(registry)?;
     let Some(expectations) = expectations(args, &plan) else { return Ok(Exit::Wrong) };
     if !plan.warnings().list.is_empty() {
-        let warnings = plan.warnings().to_string();
-        say!("{}", Paint::stderr().problems(warnings.trim_end()));
+        let warnings = plan.warnings().render(Paint::stderr().is_on());
+        say!("{}", warnings.trim_end());
     }
     signals::survive_file_limit()?;
     let mut result = Results::new(args, Out::open(&args.given, Some(&plan))?);

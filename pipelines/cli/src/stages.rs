@@ -1,97 +1,89 @@
-//! `corelane stages`: the kinds of stages there are, and one of them in full.
+//! `corelane stages`: what can be written in a description, and one kind of it in full.
 //!
-//! Shows what each kind says of itself, and adds nothing: stages of a program's own are listed like any other.
+//! Shows what the catalogue says, and adds nothing: stages of a program's own are listed like any other.
 
 use crate::args::{Format, StagesArgs};
 use crate::exit::Exit;
 use crate::out::Out;
 use crate::paint::{Paint, Tone};
-use corelane::{Failure, Registry, StageSpec, stage_kind, visible};
-use serde_json::{Value, json};
-use std::fmt::Write;
+use corelane::catalogue::{Entry, Sort, entries, entry};
+use corelane::{Error, Failure, Registry, visible};
+use serde::Serialize;
 
-/// Adds a line. Writing to a string cannot fail.
-macro_rules! line {
-    ($out:expr, $($arg:tt)*) => {
-        { let _ = writeln!($out, $($arg)*); }
-    };
+/// Shape of the JSON; goes up when a key changes its meaning or goes away.
+const SCHEMA: u32 = 1;
+
+/// All kinds, as JSON has them.
+#[derive(Serialize)]
+struct All {
+    schema: u32,
+    stages: Vec<Entry>,
+    ports: Vec<Entry>,
 }
 
-/// Lists the stages, or shows one.
+/// One kind, as JSON has it.
+#[derive(Serialize)]
+struct One {
+    schema: u32,
+    #[serde(flatten)]
+    entry: Entry,
+}
+
+/// Lists what there is, or shows one kind.
 pub(crate) fn stages(args: &StagesArgs, registry: &Registry) -> Result<Exit, Failure> {
-    let one = args.name.as_deref().map(|name| stage_kind(registry, name)).transpose()?;
+    let one = args.name.as_deref().map(|name| entry(registry, name)).transpose()?;
     let out = Out::plain(&args.output)?;
     let text = match (one, args.format) {
-        (Some(kind), Format::Table) => page(kind, out.paint()),
-        (Some(kind), Format::Json) => format!("{:#}\n", object(kind)),
-        (None, Format::Table) => list(registry),
+        (Some(entry), Format::Table) => painted(&entry.page(), out.paint()),
+        (Some(entry), Format::Json) => json(&One { schema: SCHEMA, entry })?,
+        (None, Format::Table) => list(&entries(registry), out.paint()),
         (None, Format::Json) => {
-            let all: Vec<Value> = registry.iter().map(object).collect();
-            format!("{:#}\n", json!({ "schema": 1, "stages": all }))
+            let (stages, ports) = sorted(entries(registry));
+            json(&All { schema: SCHEMA, stages, ports })?
         }
     };
     out.write(&text)?;
     Ok(Exit::Clean)
 }
 
-fn list(registry: &Registry) -> String {
-    let mut text = String::new();
-    let width = registry.iter().map(|kind| kind.info().name.len()).max().unwrap_or(0);
-    for kind in registry.iter() {
-        line!(text, "{:width$}  {}", visible(kind.info().name), visible(kind.info().summary));
-    }
-    text + "\ncorelane stages NAME shows one with its keys\n"
+fn sorted(entries: Vec<Entry>) -> (Vec<Entry>, Vec<Entry>) {
+    entries.into_iter().partition(|entry| entry.sort == Sort::Stage)
 }
 
-/// Everything about one kind.
-fn page(kind: &dyn StageSpec, paint: Paint) -> String {
-    let info = kind.info();
-    let mut text = String::new();
-    line!(text, "{}   {}", paint.tone(Tone::Strong, &visible(info.name)), visible(info.summary));
-    if !kind.doc().is_empty() {
-        line!(text, "\n{}", kind.doc().lines().map(visible).collect::<Vec<_>>().join("\n"));
-    }
-    if !info.keys.is_empty() {
-        line!(text, "\n{}", paint.tone(Tone::Strong, "KEYS"));
-        let width = info.keys.iter().map(|key| key.name.len()).max().unwrap_or(0);
-        for key in info.keys {
-            let default = key
-                .default
-                .map_or("must be given".to_owned(), |default| format!("default {default}"));
-            line!(text, "  {:width$}  {}; {default}", key.name, key.kind);
-            line!(text, "  {:width$}  {}", "", key.doc);
-        }
-    }
-    if let Some(subject) = info.subject {
-        line!(text, "\n{}(value) is short for {0}({subject}: value)", info.name);
-    }
-    for (title, names) in [("DROPS", info.drop_reasons), ("COUNTERS", info.counters)] {
-        if !names.is_empty() {
-            line!(text, "\n{}", paint.tone(Tone::Strong, title));
-            names.iter().for_each(|name| line!(text, "  {name}"));
-        }
-    }
-    line!(text, "\n{}\n  {}", paint.tone(Tone::Strong, "EXAMPLE"), visible(kind.example()));
-    text
+fn list(entries: &[Entry], paint: Paint) -> String {
+    let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+    let of = |sort: Sort| {
+        let kinds = entries.iter().filter(|entry| entry.sort == sort);
+        let lines = kinds
+            .map(|kind| format!("  {:width$}  {}\n", visible(kind.name), visible(kind.summary)));
+        lines.collect::<String>()
+    };
+    format!(
+        "{}\n{}\n{}\n{}\ncorelane stages NAME shows one with its keys\n",
+        paint.tone(Tone::Strong, "STAGES"),
+        of(Sort::Stage),
+        paint.tone(Tone::Strong, "PORTS"),
+        of(Sort::Port)
+    )
 }
 
-fn object(kind: &dyn StageSpec) -> Value {
-    let info = kind.info();
-    let keys: Vec<Value> = info
-        .keys
-        .iter()
-        .map(|key| {
-            json!({ "name": key.name, "kind": key.kind, "default": key.default, "doc": key.doc })
-        })
-        .collect();
-    json!({
-        "name": info.name,
-        "summary": info.summary,
-        "doc": kind.doc(),
-        "subject": info.subject,
-        "keys": keys,
-        "drops": info.drop_reasons,
-        "counters": info.counters,
-        "example": kind.example(),
-    })
+/// A page with its name and headings marked, and nothing in it that drives a terminal.
+fn painted(page: &str, paint: Paint) -> String {
+    let lines = page.lines().enumerate().map(|(number, line)| {
+        let line = visible(line);
+        let is_heading = !line.is_empty() && !line.starts_with(' ');
+        match line.split_once("   ") {
+            Some((name, summary)) if number == 0 => {
+                format!("{}   {summary}\n", paint.tone(Tone::Strong, name))
+            }
+            _ if is_heading => paint.tone(Tone::Strong, &line) + "\n",
+            _ => line + "\n",
+        }
+    });
+    lines.collect()
+}
+
+fn json(value: &impl Serialize) -> Result<String, Error> {
+    let text = serde_json::to_string_pretty(value);
+    text.map(|text| text + "\n").map_err(|error| Error::system("catalogue", error.to_string()))
 }

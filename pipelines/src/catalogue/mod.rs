@@ -10,6 +10,7 @@ mod tests;
 
 use crate::check::ring;
 use crate::error::instead;
+use crate::load::{USE, USE_KEYS, USE_SUBJECT};
 use corelane_runtime::Error;
 use corelane_runtime::stage::spec::{KeyInfo, Role};
 use corelane_runtime::stage::{Args, Registry, Sharing, StageSpec};
@@ -66,7 +67,16 @@ pub struct Key {
     /// What it does.
     pub doc: &'static str,
     /// Words it can be that have a meaning of their own, with the meaning.
-    pub words: Vec<(&'static str, &'static str)>,
+    pub words: Vec<Word>,
+}
+
+/// A word that a key can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Word {
+    /// As written.
+    pub word: &'static str,
+    /// What it means.
+    pub doc: &'static str,
 }
 
 /// One kind of stage or port.
@@ -86,22 +96,24 @@ pub struct Entry {
     pub subject: Option<&'static str>,
     /// Its own keys.
     pub keys: Vec<Key>,
+    /// Keys that it has because every stage, or every port, has them.
+    pub common_keys: Vec<Key>,
     /// Keys that name chains it sends to.
     pub outputs: Vec<&'static str>,
     /// Reasons for which it drops packets.
     pub drops: Vec<&'static str>,
     /// What it counts.
     pub counters: Vec<&'static str>,
-    /// How copies on several cores share its state.
+    /// How copies on several cores share it.
     pub sharing: &'static str,
     /// A line that can be written.
     pub example: String,
 }
 
-/// Every kind: stages in the order they are registered, the ring, ports.
+/// Every kind: stages in the order they are registered, the ring, what puts parts in, ports.
 pub fn entries(registry: &Registry) -> Vec<Entry> {
     let mut entries: Vec<Entry> = registry.iter().map(stage).collect();
-    entries.push(ring_entry());
+    entries.extend([ring_entry(), use_entry()]);
     entries.extend(ports::entries());
     entries
 }
@@ -122,7 +134,7 @@ fn stage(spec: &dyn StageSpec) -> Entry {
     let info = spec.info();
     let words = |key: &str| {
         let of_key = spec.choices().iter().filter(|choice| choice.key == key);
-        of_key.map(|choice| (choice.word, choice.doc)).collect()
+        of_key.map(|choice| Word { word: choice.word, doc: choice.doc }).collect()
     };
     Entry {
         sort: Sort::Stage,
@@ -132,6 +144,7 @@ fn stage(spec: &dyn StageSpec) -> Entry {
         place: place(info.role, info.keys),
         subject: info.subject,
         keys: info.keys.iter().map(|key| Key { words: words(key.name), ..Key::of(key) }).collect(),
+        common_keys: STAGE_KEYS.iter().map(Key::of).collect(),
         outputs: info.keys.iter().filter(|key| names_chains(key)).map(|key| key.name).collect(),
         drops: info.drop_reasons.to_vec(),
         counters: info.counters.to_vec(),
@@ -178,33 +191,52 @@ fn sharing(spec: &dyn StageSpec) -> &'static str {
     }
 }
 
-fn ring_entry() -> Entry {
+/// What stands in a chain and is no stage: it has its own keys and no others.
+fn no_stage(
+    name: &'static str,
+    summary: &'static str,
+    subject: &'static str,
+    keys: &[KeyInfo],
+) -> Entry {
     Entry {
         sort: Sort::Stage,
-        name: crate::check::RING,
-        summary: "Ends an actor and begins the next: what follows runs on another core.",
+        name,
+        summary,
         doc: "",
-        place: "within a chain",
-        subject: Some(ring::SUBJECT),
-        keys: ring::KEYS.iter().map(Key::of).collect(),
+        place: "",
+        subject: Some(subject),
+        keys: keys.iter().map(Key::of).collect(),
+        common_keys: Vec::new(),
         outputs: Vec::new(),
         drops: Vec::new(),
         counters: Vec::new(),
-        sharing: "each copy has its own",
+        sharing: "",
+        example: String::new(),
+    }
+}
+
+fn ring_entry() -> Entry {
+    let summary = "Ends an actor and begins the next: what follows runs on another core.";
+    Entry {
+        place: "within a chain",
+        sharing: "one from each copy before it to each behind it",
         example: "Ring(\"behind\")".to_owned(),
+        ..no_stage(crate::check::RING, summary, ring::SUBJECT, ring::KEYS)
+    }
+}
+
+fn use_entry() -> Entry {
+    let summary = "Puts a copy of the stages of a part in its place.";
+    Entry {
+        doc: "Parts stand under `parts`; they may use parts themselves, but not in a circle.",
+        place: "where the stages of the part may stand",
+        sharing: "as its stages",
+        example: "Use(\"part\")".to_owned(),
+        ..no_stage(USE, summary, USE_SUBJECT, USE_KEYS)
     }
 }
 
 impl Entry {
-    /// Keys that it has because every stage, or every port, has them.
-    pub fn common_keys(&self) -> &'static [KeyInfo] {
-        match self.sort {
-            Sort::Stage if self.name == crate::check::RING => &[],
-            Sort::Stage => STAGE_KEYS,
-            Sort::Port => PORT_KEYS,
-        }
-    }
-
     /// All of it, for people: plain text.
     pub fn page(&self) -> String {
         let mut page = format!("{}   {}\n", self.name, self.summary);
@@ -229,11 +261,9 @@ impl Entry {
         if self.sort == Sort::Stage {
             part("COPIES", format!("  {}\n", self.sharing));
         }
-        part("EXAMPLE", format!("  {}\n", self.example));
-        let common: Vec<&str> = self.common_keys().iter().map(|key| key.name).collect();
-        if !common.is_empty() {
-            let _ = writeln!(page, "\nEvery {} also has: {}", self.sort.word(), common.join(", "));
-        }
+        part("EXAMPLE", self.example.lines().map(|line| format!("  {line}\n")).collect());
+        let common = self.common_keys.iter().map(key_lines).collect();
+        part(&format!("KEYS OF EVERY {}", self.sort.word().to_uppercase()), common);
         page
     }
 }
@@ -245,8 +275,8 @@ fn key_lines(key: &Key) -> String {
     if !key.doc.is_empty() {
         let _ = writeln!(text, "      {}", key.doc);
     }
-    for (word, meaning) in &key.words {
-        let _ = writeln!(text, "      {word}: {meaning}");
+    for Word { word, doc } in &key.words {
+        let _ = writeln!(text, "      {word}: {doc}");
     }
     text
 }

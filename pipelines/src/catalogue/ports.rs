@@ -16,17 +16,32 @@ const fn key(
 pub const PORT_KEYS: &[KeyInfo] = &[
     key("queues", "Auto | whole number", "Auto", "queues in each direction"),
     key("mtu", "whole number of bytes", "none", "most bytes of an IP packet; none: no limit"),
-    key("mac", "MAC address in quotes", "none", "its link-layer address"),
-    key("addresses", "list of prefixes in quotes", "[]", "its IP addresses"),
+    key("mac", "MAC address in quotes", "none", "its link-layer address; a capture file has none"),
+    key(
+        "addresses",
+        "list of prefixes in quotes",
+        "[]",
+        "its IP addresses; nothing acts on them yet",
+    ),
     key(
         "gateway",
         "IP address in quotes",
         "none",
-        "where packets go that are not for its networks",
+        "where packets go that are not for its networks; nothing acts on it yet",
     ),
-    key("rss", "(fields: [Ip, Port], symmetric: true)", "none", "what it spreads packets by"),
+    key(
+        "rss",
+        "(fields: [Ip, Port], symmetric: true)",
+        "none",
+        "what it spreads packets by; nothing acts on it yet",
+    ),
     key("on_full", "Wait | Drop", "Wait", "what happens to packets that it has no room for"),
-    key("promiscuous", "true | false", "false", "whether it takes packets for other addresses"),
+    key(
+        "promiscuous",
+        "true | false",
+        "false",
+        "whether it takes packets for other addresses; nothing acts on it yet",
+    ),
     key(
         "caps",
         "None | All | list | name | file",
@@ -34,7 +49,12 @@ pub const PORT_KEYS: &[KeyInfo] = &[
         "what the plan takes it to be able to do",
     ),
     key("verify", "true | false", "false", "whether what it claims is tried before the run"),
-    key("takeover", "true | false", "false", "whether it may take an interface over"),
+    key(
+        "takeover",
+        "true | false",
+        "false",
+        "whether it may take an interface over; nothing acts on it yet",
+    ),
 ];
 
 const PCAP: &[KeyInfo] = &[
@@ -64,6 +84,7 @@ fn entry(
         place: "under `ports`; `Rx` and `Tx` name it",
         subject,
         keys: keys.iter().map(Key::of).collect(),
+        common_keys: PORT_KEYS.iter().map(Key::of).collect(),
         outputs: Vec::new(),
         drops: Vec::new(),
         counters: Vec::new(),

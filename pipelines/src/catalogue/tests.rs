@@ -1,11 +1,12 @@
 //! What the catalogue says is held against the loader and the readers of arguments.
 
 use super::{Sort, entries, entry};
+use crate::load::Common;
 use crate::ports;
 use crate::prelude::*;
-use crate::spec::Common;
 use crate::{Failure, Machine, Pipeline};
 use corelane_runtime::stage::Args;
+use corelane_runtime::stage::spec::KeyInfo;
 
 stage! {
     /// Sends what is long elsewhere.
@@ -47,8 +48,9 @@ fn around(entry: &super::Entry) -> String {
     let outputs: String =
         entry.outputs.iter().map(|key| format!("\"{key}\": [Drop(\"{key}\")], ")).collect();
     let outputs = if entry.example.contains("to") { outputs } else { String::new() };
+    let parts = if entry.name == "Use" { "parts: { \"part\": [Count] }, " } else { "" };
     format!(
-        "Pipeline(name: \"e\", ports: {{ \"port\": {input}, \"out\": Emulated() }}, \
+        "Pipeline(name: \"e\", {parts}ports: {{ \"port\": {input}, \"out\": Emulated() }}, \
          chains: {{ \"main\": [{main}], {outputs} }})"
     )
 }
@@ -77,7 +79,8 @@ fn ports_have_exactly_the_keys_that_are_listed() {
     for (port, kind) in ports.iter().zip(ports::KINDS) {
         assert_eq!(port.subject, kind.subject);
         let args = Args { text: "(qqqqqqqqqqqqqqq: 1)" };
-        let errors = (kind.configure)(args, &Common::default()).err().expect("no such key");
+        let errors =
+            (kind.configure)(args, &crate::spec::Common::default()).err().expect("no such key");
         let message = &errors[0].message;
         let listed: Vec<&str> = port.keys.iter().map(|key| key.name).collect();
         let said = message.split('`').skip(3).step_by(2).collect::<Vec<_>>();
@@ -112,7 +115,13 @@ COPIES
 EXAMPLE
   Long(\"to\")
 
-Every stage also has: name, offload, on_panic
+KEYS OF EVERY STAGE
+  name: text; default none
+      what reports call it
+  offload: Auto | SoftwareOnly | Require; default Auto
+      whether a port may, may not or must do its work
+  on_panic: Restart(max: .., window: ..) | Bypass | Drop | Stop; default Restart(max: 5, window: \"10s\")
+      what is done about it when it panics
 ";
     assert_eq!(long.page(), expected);
 }
@@ -121,7 +130,7 @@ Every stage also has: name, offload, on_panic
 fn words_of_a_choice_have_their_meanings() {
     let entry = entry(&registry(), "ChecksumValidate").expect("it is there");
     let on_bad = entry.keys.iter().find(|key| key.name == "on_bad").expect("a key");
-    let words: Vec<&str> = on_bad.words.iter().map(|(word, _)| *word).collect();
+    let words: Vec<&str> = on_bad.words.iter().map(|word| word.word).collect();
     assert_eq!(words, ["Mark", "Drop", "Output"]);
     assert_eq!(on_bad.kind, "Mark | Drop | Output(\"chain\")");
     assert_eq!(entry.outputs, ["on_bad", "on_partial", "on_unverifiable"]);
@@ -132,4 +141,22 @@ fn words_of_a_choice_have_their_meanings() {
 fn a_name_that_is_not_there_has_a_near_one() {
     let error = entry(&registry(), "Emulate").expect_err("not there");
     assert!(error.to_string().contains("did you mean `Emulated`?"), "{error}");
+}
+
+#[test]
+fn what_stands_in_chains_and_is_no_stage_has_its_own_keys_alone() {
+    for (name, subject) in [("Ring", "name"), ("Use", "part")] {
+        let entry = entry(&registry(), name).expect("it is there");
+        assert_eq!((entry.sort, entry.subject), (Sort::Stage, Some(subject)));
+        assert!(entry.common_keys.is_empty());
+        assert_eq!(entry.keys[0].name, subject);
+        assert!(!entry.page().contains("KEYS OF EVERY"), "{}", entry.page());
+    }
+}
+
+#[test]
+fn common_keys_are_those_of_the_loader() {
+    let names = |keys: &[KeyInfo]| keys.iter().map(|key| key.name).collect::<Vec<_>>();
+    assert_eq!(names(super::STAGE_KEYS), Common::Stage.keys());
+    assert_eq!(names(super::PORT_KEYS), Common::Port.keys());
 }

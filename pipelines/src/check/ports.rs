@@ -32,6 +32,7 @@ fn read(text: &Mapped, port: &PortEntry, problems: &mut Collector) -> Option<Che
     let mut common = port.common.clone();
     common.record = record.clone().flatten();
     let (config, arguments) = configure(text, port, kind, &common, problems)?;
+    no_effect(text, port, config.ignores(), problems);
     let record = record?;
     Some(CheckedPort {
         // Of a record as far as this kind of port goes by it.
@@ -48,6 +49,22 @@ fn read(text: &Mapped, port: &PortEntry, problems: &mut Collector) -> Option<Che
         common,
         span: text.origin(entry.kind.span),
     })
+}
+
+/// Keys that this kind of port can do nothing with. Of one that was put in another's place only its own: the
+/// common keys of the other stay, and are meant for that.
+fn no_effect(text: &Mapped, port: &PortEntry, ignored: &[(&str, &str)], problems: &mut Collector) {
+    let kind = &port.entry.kind;
+    let in_file = problems.line(text.origin(kind.span)).is_some();
+    for field in &port.common_fields {
+        let key = text.text().get(field.key.range()).unwrap_or_default();
+        let Some((_, why)) = ignored.iter().find(|(ignored, _)| *ignored == key) else { continue };
+        if problems.line(text.origin(field.key)).is_some() == in_file {
+            let message = format!("`{key}` has no effect on `{}`: {why}", kind.text);
+            let help = Some("leave it out".to_owned());
+            problems.warning(text, field.key, "no-effect", message, help);
+        }
+    }
 }
 
 fn unknown(text: &Mapped, port: &PortEntry, problems: &mut Collector) {

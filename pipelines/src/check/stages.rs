@@ -12,6 +12,7 @@ use crate::negotiate::Exit;
 use crate::spec::{ChainEntry, Description, Entry, StageEntry};
 use crate::text::tree::{Kind, Node};
 use crate::text::{Mapped, Span};
+use corelane_runtime::actor::OnPanic;
 use corelane_runtime::stage::spec::{Role, Traits};
 use corelane_runtime::stage::{Args, Registry, StageConfig, StageInfo, StageSpec};
 use std::collections::BTreeMap;
@@ -143,6 +144,7 @@ impl Reader<'_> {
     ) -> FoundStep {
         let (info, entry) = (spec.info(), &stage.entry);
         let mut found = FoundStep { role: Some(info.role), ..FoundStep::default() };
+        self.bypass(info, stage);
         let read = self.configure(spec, entry);
         let Some((config, arguments, whole)) = read else {
             self.named.anything(&self.description.text, entry);
@@ -223,6 +225,20 @@ impl Reader<'_> {
         let args = rest.arguments(text, info.subject).ok()?;
         let config = spec.configure(Args { text: args.text() }).ok()?;
         Some((config, args.text().to_owned(), false))
+    }
+
+    /// Without a next stage there is nowhere to pass packets on to; which output would be right, nobody can tell.
+    fn bypass(&mut self, info: &StageInfo, stage: &StageEntry) {
+        if stage.on_panic != OnPanic::Bypass || info.role != Role::Sink {
+            return;
+        }
+        let message = format!(
+            "`{}` cannot be bypassed: it has no next stage to pass packets on to",
+            info.name
+        );
+        let help = "write `Drop`, `Stop` or `Restart(..)`".to_owned();
+        let span = stage.on_panic_at.unwrap_or(stage.entry.kind.span);
+        self.error(span, "bad-value", message, Some(help));
     }
 
     /// Whether the port a stage stands on is there and goes the right way.

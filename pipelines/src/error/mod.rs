@@ -83,6 +83,18 @@ impl Problems {
         self.list.iter().filter(|problem| problem.severity == severity).count()
     }
 
+    /// What keeps a description from being planned though nothing in it is wrong by itself.
+    pub fn of_error(file: &str, error: &Error) -> Problems {
+        let problem = Problem {
+            severity: Severity::Error,
+            code: "no-plan",
+            message: error.to_string(),
+            place: None,
+            help: None,
+        };
+        Problems { file: file.to_owned(), list: vec![problem], ..Problems::none() }
+    }
+
     /// None.
     pub(crate) fn none() -> Problems {
         Problems { file: String::new(), list: Vec::new(), more: 0, more_errors: 0 }

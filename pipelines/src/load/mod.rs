@@ -15,7 +15,7 @@ mod read;
 mod report;
 mod stage;
 
-pub(crate) use parts::USE;
+pub(crate) use parts::{USE, USE_KEYS, USE_SUBJECT};
 pub(crate) use report::{About, Common, report};
 
 use crate::Overrides;

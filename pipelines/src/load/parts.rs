@@ -14,9 +14,15 @@ use serde::Deserialize;
 
 /// The entry of a list that is no stage: it puts those of a part there.
 pub(crate) const USE: &str = "Use";
+/// The key that a value without a key is for.
+pub(crate) const USE_SUBJECT: &str = "part";
 
-const USE_KEYS: &[KeyInfo] =
-    &[KeyInfo { name: "part", kind: "the name of a part", default: None, doc: "the part to use" }];
+pub(crate) const USE_KEYS: &[KeyInfo] = &[KeyInfo {
+    name: USE_SUBJECT,
+    kind: "the name of a part",
+    default: None,
+    doc: "the part to use",
+}];
 
 /// One entry of a list of stages.
 #[derive(Clone, Debug)]
@@ -214,7 +220,7 @@ impl Loader {
         if !entry.is_whole() {
             return None;
         }
-        let args = match entry.arguments(&self.text, Some("part")) {
+        let args = match entry.arguments(&self.text, Some(USE_SUBJECT)) {
             Ok(args) => args,
             Err(Misuse::Mixed(span) | Misuse::Several(span) | Misuse::NoSubject(span)) => {
                 let message = "`Use` takes the name of one part, and nothing else";

@@ -34,7 +34,7 @@ pub(crate) enum Common {
 }
 
 impl Common {
-    fn keys(self) -> &'static [&'static str] {
+    pub(crate) fn keys(self) -> &'static [&'static str] {
         match self {
             Common::Stage => &stage::KEYS,
             Common::Port => &common::KEYS,

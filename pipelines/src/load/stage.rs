@@ -52,7 +52,10 @@ impl Loader {
                     let offload = self.choice(&field.value, "offload", &choices);
                     stage.offload = offload.unwrap_or_default();
                 }
-                _ => stage.on_panic = self.on_panic(&field.value).unwrap_or_default(),
+                _ => {
+                    stage.on_panic = self.on_panic(&field.value).unwrap_or_default();
+                    stage.on_panic_at = Some(field.value.span);
+                }
             }
         }
         Some(stage)
@@ -102,6 +105,7 @@ impl StageEntry {
             used: None,
             name: None,
             on_panic: OnPanic::default(),
+            on_panic_at: None,
             offload: Offload::default(),
         }
     }

@@ -3,7 +3,8 @@
 //! Buffers that come in by an actor may lie in every burst, ring and stash behind it and in what stages hold
 //! back, so all of that must fit its pool; before copies of an actor that is a ring to each. A packet that was
 //! joined takes many buffers; a pool is made big enough for a fair share of those, and where it is empty a source
-//! waits and loses nothing. What a fixed pool lacks is said with the sum, and so is what all pools together have
+//! waits and loses nothing. A stage that changes payload copies what others may see into the pool of its own actor,
+//! so all that may be behind it must fit that pool once more. What a fixed pool lacks is said with the sum, and so is what all pools together have
 //! beyond the most that a plan may take.
 
 use super::{Plan, PlannedActor, PlannedStage, PlannedTarget};
@@ -129,42 +130,106 @@ pub(crate) fn bytes(home: &HomeConfig) -> u64 {
 
 fn home(plan: &Plan, index: usize, fixed: &Pools, machine: &Machine) -> Result<HomeConfig, Error> {
     let actor = &plan.actors[index];
-    let stage_of = |node: usize| &plan.stages[actor.nodes[node].stage];
-    let source = (0..actor.nodes.len()).find(|&node| stage_of(node).info.role == Role::Source);
-    let cuts = |node: &usize| {
-        stage_of(*node).traits.multiplies || is_left_superpackets(plan, stage_of(*node))
-    };
-    let cutter = (0..actor.nodes.len()).find(cuts);
-    let brought = source.map(|node| sum(plan, index, node)).unwrap_or_default();
-    let made = cutter.map(|node| sum(plan, index, node)).unwrap_or_default();
-
-    let joined = brought.joined.saturating_mul(JOINED_PARTS).min(JOINED_ENOUGH);
-    let least = brought.packets().saturating_add(made.packets());
-    let headers = if cutter.is_some() { CUT_SHELLS } else { 0 };
-    let small = least.saturating_add(headers).max(joined).saturating_add(SPARE);
-    let cut = made.packets().saturating_mul(2).saturating_add(CUT_SHELLS);
-    let shells = if cutter.is_some() { cut } else { SPARE };
-    let large = if source.is_some() { least.clamp(*LARGE.start(), *LARGE.end()) } else { 0 };
-
+    let needs = Needs::of(plan, index);
+    let (least, computed) = (needs.packets(), needs.buffers());
     let what = format!("pool of actor {}", actor.name);
-    let needed = if source.is_some() { &brought } else { &made };
     if let Some(given) = fixed.small.filter(|&given| u64::from(given) < least) {
         let message = format!(
             "{given} small buffers are given, but {least} packets must fit ({}); raise `small`, or {}",
-            needed.text(),
-            needed.advice()
+            needs.text(),
+            needs.advice()
         );
         return Err(Error::user(what, message));
     }
-    let computed = [shells, small, large];
     let given = [fixed.shells, fixed.small, fixed.large];
     let wanted = [0, 1, 2].map(|at| given[at].map_or(computed[at], u64::from));
     let [Some(shells), Some(small), Some(large)] = fitting(wanted) else {
         let blame = fitting(computed).iter().all(Option::is_some).then_some(given);
-        return Err(too_large(what, blame, needed));
+        return Err(too_large(what, blame, &needs));
     };
     let node = actor.cpu.and_then(|cpu| machine.node_of(cpu));
     Ok(HomeConfig { name: actor.name.clone(), shells, small, large, node })
+}
+
+/// What an actor's pool is for.
+struct Needs {
+    /// Packets that come in by the actor.
+    brought: Option<Sum>,
+    /// Packets that one of its stages makes out of others.
+    made: Option<Sum>,
+    /// Packets with bytes of their own, for stages that change payload others may see.
+    copied: Option<Sum>,
+}
+
+impl Needs {
+    fn of(plan: &Plan, index: usize) -> Needs {
+        let nodes = plan.actors[index].nodes.iter().enumerate();
+        let places = |wanted: &dyn Fn(&PlannedStage) -> bool| -> Vec<(usize, usize)> {
+            let found = nodes.clone().filter(|(_, node)| wanted(&plan.stages[node.stage]));
+            found.map(|(node, _)| (index, node)).collect()
+        };
+        let behind = |at: &(usize, usize)| {
+            let reach = plan.reach(at.0, at.1);
+            sum(plan, &reach, &joined_among(plan, &reach))
+        };
+        let editors = places(&|stage| stage.traits.edits_payload);
+        Needs {
+            brought: places(&|stage| stage.info.role == Role::Source).first().map(behind),
+            made: places(&|stage| stage.traits.multiplies || is_left_superpackets(plan, stage))
+                .first()
+                .map(behind),
+            copied: (!editors.is_empty()).then(|| copies(plan, &editors)),
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Sum> {
+        [&self.brought, &self.made, &self.copied].into_iter().flatten()
+    }
+
+    /// Packets that must fit.
+    fn packets(&self) -> u64 {
+        self.all().map(Sum::packets).fold(0, u64::saturating_add)
+    }
+
+    /// Shells, small and large buffers.
+    fn buffers(&self) -> [u64; 3] {
+        let least = self.packets();
+        // What cutting makes shares the bytes that were joined.
+        let joined = [&self.brought, &self.copied].into_iter().flatten().map(|sum| sum.joined);
+        let joined = joined.fold(0, u64::saturating_add).saturating_mul(JOINED_PARTS);
+        let headers = if self.made.is_some() { CUT_SHELLS } else { 0 };
+        let small =
+            least.saturating_add(headers).max(joined.min(JOINED_ENOUGH)).saturating_add(SPARE);
+        let cut = |made: &Sum| made.packets().saturating_mul(2).saturating_add(CUT_SHELLS);
+        let shells = self.made.as_ref().map_or(SPARE, cut);
+        let has_bytes = self.brought.is_some() || self.copied.is_some();
+        let large = if has_bytes { least.clamp(*LARGE.start(), *LARGE.end()) } else { 0 };
+        [shells, small, large]
+    }
+
+    fn text(&self) -> String {
+        let copied = self.copied.iter().map(|sum| format!("copied to be changed: {}", sum.text()));
+        let plain = [&self.brought, &self.made].into_iter().flatten().map(Sum::text);
+        plain.chain(copied).collect::<Vec<_>>().join("; ")
+    }
+
+    fn advice(&self) -> &'static str {
+        self.all().next().map_or("put fewer stages between two rings", Sum::advice)
+    }
+}
+
+/// What may be in use of the copies made for these stages: of every packet, up to where it ends.
+fn copies(plan: &Plan, editors: &[(usize, usize)]) -> Sum {
+    let mut reach: Vec<(usize, usize)> =
+        editors.iter().flat_map(|&(actor, node)| plan.reach(actor, node)).collect();
+    reach.sort_unstable();
+    reach.dedup();
+    // What they are shown may have been joined before, in any actor.
+    let nodes = plan.actors.iter().enumerate();
+    let all: Vec<(usize, usize)> = nodes
+        .flat_map(|(actor, planned)| (0..planned.nodes.len()).map(move |node| (actor, node)))
+        .collect();
+    sum(plan, &reach, &joined_among(plan, &all))
 }
 
 /// Whether superpackets may come to a stage for its port to cut: should the port no longer do it, `Tx` does.
@@ -186,7 +251,7 @@ fn fitting(buffers: [u64; 3]) -> [Option<u32>; 3] {
 }
 
 /// A pool larger than any may be, by what the file asks for itself or by what must fit it.
-fn too_large(what: String, given: Option<[Option<u32>; 3]>, needed: &Sum) -> Error {
+fn too_large(what: String, given: Option<[Option<u32>; 3]>, needed: &Needs) -> Error {
     let message = match given {
         Some(given) => {
             let keys = ["shells", "small", "large"].into_iter().zip(given);
@@ -207,12 +272,11 @@ fn too_large(what: String, given: Option<[Option<u32>; 3]>, needed: &Sum) -> Err
     Error::user(what, message)
 }
 
-/// All places behind a node where its packets may be.
-fn sum(plan: &Plan, actor: usize, node: usize) -> Sum {
+/// What may be in use at these places, of which `joined` may have joined packets.
+fn sum(plan: &Plan, places: &[(usize, usize)], joined: &[(usize, usize)]) -> Sum {
     let mut sum = Sum::default();
     let mut rings = Vec::new();
-    let joined = joined_behind(plan, actor, node);
-    for (actor, node) in plan.reach(actor, node) {
+    for &(actor, node) in places {
         let planned = &plan.actors[actor].nodes[node];
         let burst = BURST_MAX as u64;
         sum.bursts += burst;
@@ -235,13 +299,13 @@ fn sum(plan: &Plan, actor: usize, node: usize) -> Sum {
     sum
 }
 
-/// Nodes that may have joined packets before them or make them: everything behind a stage that joins, up to
-/// one that cuts.
-fn joined_behind(plan: &Plan, actor: usize, node: usize) -> Vec<(usize, usize)> {
+/// Nodes that may have joined packets before them or make them: everything behind those of `places` that join, up
+/// to one that cuts.
+fn joined_among(plan: &Plan, places: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let stage_at =
         |(actor, node): (usize, usize)| &plan.stages[plan.actors[actor].nodes[node].stage];
     let mut found: Vec<(usize, usize)> =
-        plan.reach(actor, node).into_iter().filter(|&at| stage_at(at).traits.coalesces).collect();
+        places.iter().copied().filter(|&at| stage_at(at).traits.coalesces).collect();
     let mut next = 0;
     while let Some(&at) = found.get(next) {
         next += 1;

@@ -3,6 +3,12 @@
 use super::{Plan, PlannedTarget};
 use crate::fixture::{machine, plan, registry, with_chains};
 use crate::{Failure, Machine, Pipeline, Registry};
+use corelane_runtime::Error;
+use corelane_runtime::packet::HomeConfig;
+use corelane_runtime::stage::spec::{Role, Traits};
+use corelane_runtime::stage::{
+    Args, BuildContext, Built, ConfigError, StageConfig, StageInfo, StageSpec,
+};
 use proptest::prelude::*;
 
 fn of(chains: &str) -> Plan {
@@ -173,6 +179,93 @@ fn pools_hold_all_that_may_be_in_use() {
     let joining = of(r#""m": [Rx("in"), Gro, Ring("r"), Gso, Tx("out")]"#);
     assert!(joining.actors[0].home.small >= 16_384, "{:?}", joining.actors[0].home);
     assert!(joining.actors[1].home.shells >= 2048, "{:?}", joining.actors[1].home);
+}
+
+/// Changes payload, so that it may need a copy of every packet.
+struct Edits;
+
+const EDITS: StageInfo = StageInfo {
+    name: "Edits",
+    summary: "Changes payload.",
+    role: Role::Middle,
+    subject: None,
+    keys: &[],
+    drop_reasons: &[],
+    counters: &[],
+};
+
+impl StageSpec for Edits {
+    fn info(&self) -> &'static StageInfo {
+        &EDITS
+    }
+
+    fn configure(&self, _: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
+        Ok(Box::new(EditsConfig))
+    }
+}
+
+struct EditsConfig;
+
+impl StageConfig for EditsConfig {
+    fn traits(&self) -> Traits {
+        Traits { edits_payload: true, ..Traits::default() }
+    }
+
+    fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
+        Err(Error::user("Edits", "it is only planned"))
+    }
+}
+
+#[test]
+fn pools_hold_the_copies_that_editing_needs() {
+    let editing = registry().with_spec(Edits);
+    let homes = |chains: &str| {
+        let pipeline = Pipeline::parse(&with_chains(chains)).expect("a description");
+        let plan = pipeline.plan(&editing, &machine(4)).expect("a plan");
+        plan.actors.into_iter().map(|actor| actor.home).collect::<Vec<_>>()
+    };
+    let both = |stage: &str| {
+        homes(&format!(
+            r#""m": [Rx("in"), Ring("r"), {stage}, Ring(name: "s", capacity: 100), Drop]"#
+        ))
+    };
+    let (plain, edited) = (both("Count"), both("Edits"));
+    // The burst of the stage, the ring behind it with its stash, and the burst at the end.
+    let copies = 256 + 100 + 256 + 256;
+    assert_eq!(edited[1].small, plain[1].small + copies);
+    assert_eq!((plain[1].large, edited[1].large), (0, 512), "a frame may be longer than 2 KiB");
+    for other in [0, 2] {
+        let sizes = |homes: &[HomeConfig]| (homes[other].small, homes[other].large);
+        assert_eq!(sizes(&edited), sizes(&plain), "copies are of its own actor");
+    }
+    // Where packets come in too, both must fit.
+    let (plain, edited) =
+        (homes(r#""m": [Rx("in"), Count, Drop]"#), homes(r#""m": [Rx("in"), Edits, Drop]"#));
+    assert_eq!(edited[0].small, plain[0].small + 2 * 256);
+    // Two in different chains share what is behind both.
+    let forked = |stage: &str| {
+        let chains = format!(
+            r#""m": [Rx("in"), Fork("b"), {stage}, Ring("r"), Drop], "b": [{stage}, Drop("b")]"#
+        );
+        homes(&chains)[0].small
+    };
+    assert_eq!(forked("Edits"), forked("Count") + 2 * 2 * 256 + 1024 + 256);
+    // Of a joined packet every part.
+    let joined = homes(r#""m": [Rx("in"), Gro, Ring("r"), Edits, Gso, Drop]"#);
+    assert!(joined[1].small >= 16_384, "{:?}", joined[1]);
+}
+
+#[test]
+fn a_pool_too_small_for_copies_is_refused_with_the_sum() {
+    let text = with_chains(r#""m": [Rx("in"), Edits, Drop]"#);
+    let small = text.replace("chains:", "pools: (small: 1279), chains:");
+    let editing = registry().with_spec(Edits);
+    let expected = "pool of actor m: 1279 small buffers are given, but 1280 packets must fit \
+                    (768 in bursts = 768; copied to be changed: 512 in bursts = 512); \
+                    raise `small`, or put fewer stages between two rings";
+    assert_eq!(error(&small, &machine(1), &editing), expected);
+    let enough = Pipeline::parse(&small.replace("1279", "1280")).expect("a description");
+    assert!(enough.plan(&editing, &machine(1)).is_ok());
 }
 
 #[test]

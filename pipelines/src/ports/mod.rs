@@ -34,6 +34,10 @@ pub(crate) trait PortConfig: Send {
     fn files(&self) -> Vec<&Path> {
         Vec::new()
     }
+    /// Common keys that it can do nothing with, whatever they say, and why.
+    fn ignores(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
     /// Whether only one `Tx` may stand on it.
     fn has_one_writer(&self) -> bool {
         false

@@ -76,6 +76,10 @@ impl PortConfig for Config {
         self.spec.read.iter().chain(&self.spec.write).map(Path::new).collect()
     }
 
+    fn ignores(&self) -> &'static [(&'static str, &'static str)] {
+        &[("mac", "a capture file has no address of its own")]
+    }
+
     fn has_one_writer(&self) -> bool {
         true
     }

@@ -162,6 +162,22 @@ fn common_keys_stay_and_give_way() {
     assert_ne!(as_if(kept), as_if(&kept.replace("1400", "1300")));
 }
 
+/// What the file says for the port that was replaced is not meant for the one in its place.
+#[test]
+fn a_key_without_effect_is_told_of_where_it_was_written_for_that_port() {
+    let told = |port: &str| {
+        let found = problems(&[("wan", port)], &[]);
+        assert_eq!(found.errors(), 0, "{found}");
+        let found = shown(&found).into_iter().filter(|problem| !problem[0].starts_with("unused"));
+        found.collect::<Vec<_>>()
+    };
+    assert_eq!(told("Pcap(\"x.pcap\")"), Vec::<[String; 4]>::new());
+    let own = told("Pcap(read: \"x.pcap\", mac: \"02:00:00:00:00:02\")");
+    let message =
+        "--port wan: `mac` has no effect on `Pcap`: a capture file has no address of its own";
+    assert_eq!(own, [["no-effect", "", message, "leave it out"].map(str::to_owned)]);
+}
+
 /// The name of the port stands in messages about its device too, which come later.
 #[test]
 fn capabilities_given_beside_the_file_go_before_those_in_it() {

@@ -202,3 +202,29 @@ fn no_more_queues_are_opened_than_a_port_has() {
         }
     }
 }
+
+/// A machine that hwloc makes up, numbered as hwloc does: the threads of a core follow each other.
+#[cfg(feature = "hwloc")]
+#[test]
+fn placements_on_a_machine_of_hwloc_keep_the_rules() {
+    let made = corelane_runtime::topology::hwloc::synthetic("pack:2 numa:1 l3:1 core:8 pu:2");
+    let machine = made.expect("hwloc reads its own language");
+    let fake = |id: usize| Fake {
+        id,
+        package: id / 16,
+        core: id / 2,
+        node: id / 16,
+        l3: id / 16,
+        small: false,
+    };
+    let all: Vec<Fake> = (0..32).map(fake).collect();
+    assert_eq!(machine.cpus.len(), all.len());
+    for (pipeline, description) in PIPELINES {
+        for asked in asked(pipeline, &all) {
+            let plan = place(description, &asked, &machine);
+            let placement = &plan.placement();
+            let context = format!("{pipeline} on a machine of hwloc, {}", asked.ron());
+            Checker { allowed: &all, asked: &asked, placement, context }.check();
+        }
+    }
+}

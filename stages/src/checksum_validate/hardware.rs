@@ -50,6 +50,7 @@ pub(super) fn verdict(packet: &Packet, level: usize, scope: &Scope) -> Option<Ou
 
 /// Derives the payload's sum from what the device vouches for. True if it rests on a sum that the device
 /// computed over the datagram, which nothing has confirmed yet.
+#[inline]
 pub(super) fn vouch(packet: &Packet, subjects: &[Subject; 2], sums: &mut Sums<'_>) -> bool {
     // Inner first: the closer the scope, the fewer bytes around the payload.
     for (level, subject) in subjects.iter().enumerate().rev() {

@@ -145,6 +145,10 @@ impl Stage for ChecksumValidate {
     fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, ctx: &mut StageContext<'_>) {
         for mut packet in burst.drain() {
             let found = self.check_packet(&mut packet, ctx);
+            if found == Found::default() {
+                out.next(packet);
+                continue;
+            }
             match self.way(found) {
                 Way::Next => out.next(packet),
                 Way::Drop(reason) => ctx.drop(packet, reason),

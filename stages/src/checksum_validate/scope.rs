@@ -73,6 +73,7 @@ pub(crate) enum Subject {
 const ODD: MetaFlags = MetaFlags::FRAGMENT.union(MetaFlags::ODD_PSEUDO).union(MetaFlags::OVERRUN);
 
 /// What there is to verify, level by level.
+#[inline] // it is large, but what it returns is too
 pub(crate) fn subjects(packet: &Packet) -> [Subject; 2] {
     let odd = packet.meta().flags.intersects(ODD);
     let usual = if odd { None } else { usual(packet) };
@@ -80,6 +81,7 @@ pub(crate) fn subjects(packet: &Packet) -> [Subject; 2] {
 }
 
 /// By meta alone; `None` where that does not suffice.
+#[inline]
 fn usual(packet: &Packet) -> Option<[Subject; 2]> {
     let layers = &packet.meta().layers;
     let mut subjects = [Subject::Nothing; 2];
@@ -118,6 +120,7 @@ fn usual(packet: &Packet) -> Option<[Subject; 2]> {
 }
 
 /// By walking the headers again.
+#[cold]
 fn careful(packet: &Packet) -> [Subject; 2] {
     let found = layers(packet.data(), packet.len());
     let mut subjects = [Subject::Nothing; 2];

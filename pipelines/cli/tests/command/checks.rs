@@ -52,8 +52,13 @@ fn programs_get_the_same_problems_in_fields() {
     let found = json(&ended);
     assert_eq!((&found["errors"], &found["warnings"]), (&2.into(), &0.into()));
     let first = &found["problems"][0];
-    let place = [&first["line"], &first["column"], &first["width"]].map(|number| number.as_u64());
-    assert_eq!(place, [Some(6), Some(34), Some(5)]);
+    let keys: Vec<&str> =
+        found.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(keys, ["errors", "file", "more", "problems", "schema", "warnings"]);
+    assert_eq!((&found["schema"], &found["file"]), (&1.into(), &"bad.ron".into()));
+    let place = ["line", "column", "width", "lead"].map(|key| first["place"][key].as_u64());
+    assert_eq!(place, [Some(6), Some(34), Some(5), Some(33)]);
+    assert_eq!(first["place"]["text"], bad().lines().nth(5).expect("a line"));
     assert_eq!((&first["severity"], &first["code"]), (&"error".into(), &"unknown-stage".into()));
     assert_eq!(first["help"], "did you mean `Count`?");
     assert_eq!(found["problems"].as_array().map(Vec::len), Some(2));
@@ -62,6 +67,7 @@ fn programs_get_the_same_problems_in_fields() {
     let found = json(&ended);
     assert_eq!(ended.code, Some(0));
     assert_eq!((&found["errors"], &found["problems"]), (&0.into(), &Value::Array(Vec::new())));
+    assert_eq!((&found["schema"], &found["file"]), (&1.into(), &"good.ron".into()));
     assert_eq!((&found["pipeline"], &found["ports"]), (&"copy".into(), &2.into()));
     assert_eq!(found["plan"].as_str().map(str::len), Some(8));
 }
@@ -87,10 +93,13 @@ fn what_cannot_be_planned_is_a_problem_too() {
     let args = ["check", "copy.ron", "--set", "in=x.pcap", "--cores", "60000"];
     let ended = bench.run(&args);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(2), ""));
-    assert!(ended.stdout.starts_with("error: cores: 60000 CPUs"), "{}", ended.stdout);
+    assert!(ended.stdout.starts_with("error[no-plan]: cores: 60000 CPUs"), "{}", ended.stdout);
     assert!(ended.stdout.ends_with("\n1 error\n"), "{}", ended.stdout);
     let ended = bench.run(&[&args[..], &["--format", "json"]].concat());
-    assert_eq!((ended.code, &json(&ended)["errors"]), (Some(2), &1.into()));
+    let found = json(&ended);
+    assert_eq!((ended.code, &found["errors"]), (Some(2), &1.into()));
+    let problem = &found["problems"][0];
+    assert_eq!((&problem["code"], &problem["place"]), (&"no-plan".into(), &Value::Null));
 }
 
 #[test]

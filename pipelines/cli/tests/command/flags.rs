@@ -84,7 +84,7 @@ fn a_run_is_on_this_machine_whatever_is_planned_for() {
     bench.file("m.ron", "Machine(cores: 0)");
     let ended = check(&[]);
     assert_eq!(ended.code, Some(2), "{}", ended.stdout);
-    assert!(ended.stdout.starts_with("error: m.ron: "), "{}", ended.stdout);
+    assert!(ended.stdout.starts_with("error[no-plan]: m.ron: "), "{}", ended.stdout);
 }
 
 #[test]

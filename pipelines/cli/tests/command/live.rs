@@ -107,7 +107,8 @@ fn on_a_terminal_problems_have_colours() {
     let bench = Bench::new();
     bench.file("more.ron", LANE.replace("ports: {", "ports: { \"idle\": Emulated(),"));
     let Some(shown) = on_terminal(&bench, "check more.ron --set in=x", "") else { return };
-    assert!(shown.contains("\x1b[1;33mwarning[unused-port]\x1b[0m: "), "{shown:?}");
+    let head = "\x1b[1;33mwarning[unused-port]\x1b[0m\x1b[1m: port `idle`";
+    assert!(shown.contains(head), "{shown:?}");
     let plain = on_terminal(&bench, "check more.ron --set in=x", "NO_COLOR=1").expect("a terminal");
     assert!(!plain.contains('\x1b'), "{plain:?}");
 }

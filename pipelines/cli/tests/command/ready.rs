@@ -1,6 +1,7 @@
 //! What a newcomer meets first: the greeting, whose commands work as they are printed, and the presets.
 
 use crate::support::Bench;
+use serde_json::Value;
 use std::process::Command;
 
 /// The commands that `corelane` alone prints.
@@ -51,36 +52,99 @@ fn new_lists_the_presets_and_prints_each_as_it_is() {
     assert_eq!(bench.run(&["check", "mine.ron"]).code, Some(0));
 }
 
-/// Text with single spaces.
-fn squeezed(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// The lines of a page under a heading.
+fn under<'p>(page: &'p str, heading: &str) -> Vec<&'p str> {
+    let lines = page.lines().skip_while(|line| *line != heading).skip(1);
+    lines.take_while(|line| !line.is_empty()).collect()
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    value.as_array().expect("a list").iter().filter_map(Value::as_str).collect()
+}
+
+/// All that a page must say of a kind, from its JSON.
+fn expected(kind: &Value) -> Vec<(&'static str, Vec<String>)> {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let keys = |keys: &Value| -> Vec<String> {
+        let lines = keys.as_array().expect("keys").iter().flat_map(|key| {
+            let default = key["default"].as_str();
+            let default = default.map_or("must be given".to_owned(), |d| format!("default {d}"));
+            let doc = Some(text(&key["doc"])).filter(|doc| !doc.is_empty());
+            let words = key["words"].as_array().expect("words").iter();
+            let words =
+                words.map(|word| format!("{}: {}", text(&word["word"]), text(&word["doc"])));
+            let head = format!("  {}: {}; {default}", text(&key["name"]), text(&key["kind"]));
+            let more: Vec<String> = doc.into_iter().chain(words).collect();
+            std::iter::once(head).chain(more.into_iter().map(|line| format!("      {line}")))
+        });
+        lines.collect()
+    };
+    let list = |value: &Value| texts(value).iter().map(|line| format!("  {line}")).collect();
+    let lines = |value: &Value| text(value).lines().map(|line| format!("  {line}")).collect();
+    let common = match kind["sort"].as_str() {
+        Some("stage") => "KEYS OF EVERY STAGE",
+        _ => "KEYS OF EVERY PORT",
+    };
+    let name = text(&kind["name"]);
+    let subject = kind["subject"].as_str();
+    let short = subject.map(|subject| format!("  {name}(value) is {name}({subject}: value)"));
+    vec![
+        ("ABOUT", lines(&kind["doc"])),
+        ("STANDS", lines(&kind["place"])),
+        ("KEYS", keys(&kind["keys"])),
+        ("SHORT", short.into_iter().collect()),
+        ("OUTPUTS", list(&kind["outputs"])),
+        ("DROPS", list(&kind["drops"])),
+        ("COUNTERS", list(&kind["counters"])),
+        ("EXAMPLE", lines(&kind["example"])),
+        (common, keys(&kind["common_keys"])),
+    ]
 }
 
 #[test]
-fn stages_are_listed_and_each_shows_its_keys() {
+fn stages_and_ports_are_listed_and_each_shows_all_there_is_of_it() {
     let bench = Bench::new();
     let list = bench.run(&["stages"]);
     assert_eq!((list.code, list.stderr.as_str()), (Some(0), ""));
-    let all = bench.run(&["stages", "--format", "json"]);
-    let all: serde_json::Value = serde_json::from_str(&all.stdout).expect("JSON");
-    let stages = all["stages"].as_array().expect("stages");
-    assert!(stages.len() >= 7, "{}", stages.len());
-    for stage in stages {
-        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        let name = text(&stage["name"]);
-        let line = list.stdout.lines().find(|line| line.split(' ').next() == Some(&name));
-        assert!(line.is_some_and(|line| line.ends_with(&text(&stage["summary"]))), "{name}");
-        let page = bench.run(&["stages", &name]);
-        assert_eq!((page.code, page.stderr.as_str()), (Some(0), ""), "{name}");
-        assert!(page.stdout.starts_with(&name), "{}", page.stdout);
-        for key in stage["keys"].as_array().expect("keys") {
-            let head = format!("{} {}; ", text(&key["name"]), squeezed(&text(&key["kind"])));
-            let mut lines = page.stdout.lines().map(squeezed);
-            assert!(lines.any(|line| line.starts_with(&head)), "{name}: {key}");
-            assert_eq!(lines.next(), Some(squeezed(&text(&key["doc"]))), "{name}: {key}");
-        }
+    let json = |args: &[&str]| -> Value {
+        let ended = bench.run(&[args, &["--format", "json"]].concat());
+        serde_json::from_str(&ended.stdout).expect("JSON")
+    };
+    let all = json(&["stages"]);
+    let kinds = |key: &str| all[key].as_array().expect("a list").clone();
+    let (stages, ports) = (kinds("stages"), kinds("ports"));
+    let names = |kinds: &[Value]| -> Vec<String> {
+        kinds.iter().map(|kind| kind["name"].as_str().expect("a name").to_owned()).collect()
+    };
+    for name in ["Rx", "Gro", "Ring", "Use", "Tx", "Drop"] {
+        assert!(names(&stages).iter().any(|known| known == name), "{name}");
     }
-    let ended = bench.run(&["stages", "Gor"]);
-    let said = "error: stage Gor: no stage is called so; did you mean `Gro`?\n";
-    assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(2), "", said));
+    assert_eq!(names(&ports), ["Pcap", "Emulated"]);
+    for kind in stages.iter().chain(&ports) {
+        let (name, summary) = (kind["name"].as_str(), kind["summary"].as_str());
+        let (name, summary) = (name.expect("a name"), summary.expect("a summary"));
+        let line = list.stdout.lines().find(|line| line.split_whitespace().next() == Some(name));
+        assert!(line.is_some_and(|line| line.ends_with(summary)), "{name}");
+        let page = bench.run(&["stages", name]);
+        assert_eq!((page.code, page.stderr.as_str()), (Some(0), ""), "{name}");
+        assert_eq!(page.stdout.lines().next(), Some(&*format!("{name}   {summary}")));
+        for (heading, lines) in expected(kind) {
+            assert_eq!(under(&page.stdout, heading), lines, "{name} {heading}");
+        }
+        let mut one = json(&["stages", name]);
+        assert_eq!(one.as_object_mut().expect("an object").remove("schema"), Some(1.into()));
+        assert_eq!(&one, kind);
+    }
+}
+
+/// A name that is not there, and what stands there instead.
+#[test]
+fn a_kind_that_is_not_there_has_a_near_one_of_either_sort() {
+    for (name, near) in [("Gor", "Gro"), ("Rign", "Ring"), ("use", "Use"), ("pcap", "Pcap")] {
+        let ended = Bench::new().run(&["stages", name]);
+        let said =
+            format!("error: {name}: no stage or port is called so; did you mean `{near}`?\n");
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
+        assert_eq!(ended.stderr, said);
+    }
 }

@@ -99,10 +99,16 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("check", &["check", "bump.ron"]),
     ("check", &["check", "wrong.ron"]),
     ("check", &["check", "doubtful.ron"]),
+    ("check", &["check", "bump.ron", "--cores", "60000"]),
+    ("check", &["check", "bump.ron", "--port", "a=Emulatde"]),
     ("report", &["run", "bump.ron"]),
     ("report", &["run", "bump.ron", "--simulate", "3"]),
     ("stages", &["stages"]),
     ("stages", &["stages", "ChecksumValidate"]),
+    ("stages", &["stages", "Ring"]),
+    ("stages", &["stages", "Use"]),
+    ("stages", &["stages", "Pcap"]),
+    ("stages", &["stages", "Emulated"]),
     ("doctor", &["doctor"]),
 ];
 
@@ -113,6 +119,7 @@ fn what_is_printed_for_programs_is_as_documented() {
     for (name, args) in COMMANDS {
         let schema = schema(name);
         for value in bench.values(&[*args, &["--format", "json"]].concat()) {
+            assert_eq!(value["schema"], 1, "{args:?}");
             let wrong = wrong(&schema, &value);
             complaints.extend(wrong.iter().map(|wrong| format!("{args:?}: {wrong}")));
         }
