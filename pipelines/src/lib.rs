@@ -18,7 +18,7 @@
 //! let text = std::fs::read_to_string("demo.ron").expect("a file");
 //! let registry = corelane::standard();
 //! let report = Pipeline::parse(&text)?.plan(&registry, &Machine::here())?.start()?.wait();
-//! assert!(report.balanced);
+//! assert!(report.balanced == Some(true));
 //! # Ok(())
 //! # }
 //! ```
@@ -124,10 +124,18 @@ impl Pipeline {
     pub fn with_cores(mut self, cores: usize) -> Result<Pipeline, Error> {
         if let Some(description) = &mut self.loaded.description {
             if matches!(description.cores, Cores::Pin(_)) {
-                let message = "the file pins its actors to CPUs; ask for a number, or let it pin";
+                let source = self.loaded.problems.source();
+                let place = description.cores_at.map(|at| description.text.origin(at));
+                let place = place.map(|place| format!(" ({})", source.place_name(place)));
+                let message = format!(
+                    "{cores} CPUs are asked for, but the file pins its actors{}; write `cores: Auto` there, or ask \
+                     for no number",
+                    place.unwrap_or_default()
+                );
                 return Err(Error::user("cores", message));
             }
             description.cores = Cores::Count(cores);
+            description.cores_at = None;
         }
         Ok(self)
     }

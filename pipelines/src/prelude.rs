@@ -32,6 +32,8 @@ pub use corelane_runtime::stage::{
 pub use corelane_stages::config::{Bytes, Nanoseconds};
 pub use corelane_stages::declare::{Hex, Key, Output};
 pub use corelane_stages::{EditPayload, choice, stage};
+pub use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+pub use std::ops::RangeInclusive;
 pub use std::process::ExitCode;
 
 /// The stages of corelane itself, to which a program adds its own.

@@ -23,11 +23,15 @@ pub(crate) struct Description {
     /// Lists of stages that chains use, in the order of the file.
     pub(crate) parts: Vec<PartEntry>,
     pub(crate) cores: Cores,
+    /// Where the file says that, if it does and nothing goes before it.
+    pub(crate) cores_at: Option<Span>,
     /// The actors that `cores` pins, where the file names them.
     pub(crate) pinned: Vec<Word>,
     /// Key for hashes of flow tables; random where it is not given.
     pub(crate) hash_seed: Option<u64>,
     pub(crate) pools: Pools,
+    /// Where the file says that, if it does.
+    pub(crate) pools_at: Option<Span>,
     /// Whether some text could not be read, so that what is named in it is not known.
     pub(crate) unread: bool,
     /// What else is not known.
@@ -108,7 +112,7 @@ pub(crate) struct StageEntry {
     pub(crate) entry: Entry,
     /// The `Use(..)` in the chain that put it there, if one did.
     pub(crate) used: Option<Span>,
-    pub(crate) name: Option<String>,
+    pub(crate) name: Option<Word>,
     pub(crate) on_panic: OnPanic,
     /// Where that is written, if it is.
     pub(crate) on_panic_at: Option<Span>,

@@ -74,7 +74,7 @@ pub(crate) struct Given {
     /// What a port is taken to be able to do: a recorded profile by name, or a file with one
     #[arg(long = "caps", value_name = "PORT=FILE|NAME", value_parser = assignment)]
     pub(crate) caps: Vec<(String, String)>,
-    /// How many CPUs to use, whatever the file says
+    /// How many CPUs to use, whatever the file says; refused where it pins its actors
     #[arg(long, value_name = "N", value_parser = cores)]
     pub(crate) cores: Option<usize>,
     /// Which CPUs may be used, such as 2-5,7
@@ -147,6 +147,7 @@ An expectation is PATH OP VALUE with == != < <= > >=; the value is a number, tru
   totals.KEY               such as totals.payload_bytes_summed
   ports.NAME.KEY           such as ports.out.tx_packets; ports.NAME.drops.REASON
   stages.ID.KEY            such as stages.main.1.packets_out; .drops.REASON, .counters.NAME
+  rings.NAME.KEY           such as rings.cut.full; between copies rings.cut#0 from main#1.full
   balanced, duration_s
 
 Exit codes: 0 clean and balanced; 1 the run failed, or an expectation did not hold; 2 wrong description or
@@ -163,7 +164,7 @@ pub(crate) struct RunArgs {
     /// Shows live figures this often, such as 1s
     #[arg(long, value_name = "TIME", value_parser = period)]
     pub(crate) stats: Option<Duration>,
-    /// Exits with 1 unless this holds at the end, such as 'drops.bad_checksum == 0'; may be given often
+    /// Exits with 1 unless this holds at the end, such as 'totals.dropped == 0'; may be given often
     #[arg(long = "expect", value_name = "EXPECTATION")]
     pub(crate) expectations: Vec<String>,
     /// Stops by force where draining takes longer than this

@@ -1,7 +1,7 @@
 //! `corelane caps`: what ports can do, how that is known, and a record of it that `--caps` reads.
 //!
 //! A port is a profile that comes with corelane, a record, one that is written out, or one of a description.
-//! Opens only ports that touch no files. A record never goes over a file that is there, unless told to.
+//! Opens only ports that touch no files. A record never goes over a file that is there; where told to, over a record.
 
 use crate::args::{Format, Given, Output};
 use crate::exit::Exit;
@@ -12,8 +12,11 @@ use corelane::explain::Style;
 use corelane::explain::caps::{self, Known};
 use corelane::{Error, Failure, Pipeline, visible};
 use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+
+/// Bytes that no record has; a file that is longer is another.
+const RECORD_MAX: u64 = 1 << 20;
 
 /// Arguments of `corelane caps`.
 #[derive(Debug, Args)]
@@ -47,7 +50,7 @@ pub(crate) struct CapsArgs {
     /// Writes what one port can do to a file that `--caps PORT=FILE` reads
     #[arg(long, value_name = "FILE", requires = "what")]
     pub(crate) record: Option<PathBuf>,
-    /// Lets --record replace a file that is there
+    /// Lets --record replace another record
     #[arg(long, requires = "record")]
     pub(crate) force: bool,
     /// How it is written
@@ -81,9 +84,14 @@ pub(crate) fn caps(args: &CapsArgs) -> Result<Exit, Failure> {
 fn known(args: &CapsArgs) -> Result<Known, Failure> {
     let Some(what) = &args.what else { return Ok(caps::profiles()) };
     if let (None, Some(profile)) = (&args.of, caps::profile(what)) {
+        no_overrides(args, "a profile")?;
         return match args.verify {
             false => Ok(profile),
-            true => caps::of_port(&format!("Emulated(caps: {what:?})"), true),
+            true => {
+                let mut tried = caps::of_port(&format!("Emulated(caps: {what:?})"), true)?;
+                tried.ports.iter_mut().for_each(|port| port.name.clone_from(what));
+                Ok(tried)
+            }
         };
     }
     if is_file(what) {
@@ -93,7 +101,10 @@ fn known(args: &CapsArgs) -> Result<Known, Failure> {
     }
     match &args.of {
         // Kinds of ports begin with a capital.
-        None if what.starts_with(|c: char| c.is_uppercase()) => caps::of_port(what, args.verify),
+        None if what.starts_with(|c: char| c.is_uppercase()) => {
+            no_overrides(args, "a port that is written out")?;
+            caps::of_port(what, args.verify)
+        }
         None => {
             let help = caps::instead_of(what);
             let message =
@@ -116,6 +127,19 @@ fn no_file(what: &str) -> Error {
     Error::user(visible(what), message)
 }
 
+/// Refuses what changes a description where there is none.
+fn no_overrides(args: &CapsArgs, what: &str) -> Result<(), Error> {
+    let options = [("--set", &args.sets), ("--port", &args.ports), ("--caps", &args.caps)];
+    match options.into_iter().find(|(_, given)| !given.is_empty()) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let message =
+                format!("changes a description, and has no effect on {what}; leave it out");
+            Err(Error::user(option, message))
+        }
+    }
+}
+
 /// A record, or a description with its ports.
 fn of_file(args: &CapsArgs, given: &Given, text: &str) -> Result<Known, Failure> {
     if args.of.is_none() && is_record(text) {
@@ -123,6 +147,7 @@ fn of_file(args: &CapsArgs, given: &Given, text: &str) -> Result<Known, Failure>
             let message = "is a record, which cannot be tried; name the port that it is of";
             return Err(Error::user(visible(&given.file), message).into());
         }
+        no_overrides(args, "a record")?;
         return Ok(caps::of_record(&given.file, text)?);
     }
     let pipeline = Pipeline::load(&given.file, text, &given.overrides())?;
@@ -160,13 +185,53 @@ fn record(known: &Known, path: &Path, force: bool) -> Result<(), Error> {
     };
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let text = port.to_record(name.as_deref().unwrap_or("recorded"));
-    let mut options = OpenOptions::new();
-    options.write(true).create(force).truncate(force).create_new(!force);
-    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => {
-            Error::user(shown, "is there already; name another file, or replace it with --force")
+    match write_record(path, &text, force) {
+        Ok(()) => Ok(()),
+        Err(Unwritten::There) => {
+            let message = "is there already; name another file, or replace a record with --force";
+            Err(Error::user(shown, message))
         }
-        _ => Error::user(shown, format!("cannot be written: {error}; name another file")),
-    })
+        Err(Unwritten::NoRecord) => {
+            let message = "is no record, and --force replaces only those; name another file";
+            Err(Error::user(shown, message))
+        }
+        Err(Unwritten::Failed(error)) => {
+            Err(Error::user(shown, format!("cannot be written: {error}; name another file")))
+        }
+    }
+}
+
+/// Why a record was not written.
+enum Unwritten {
+    There,
+    NoRecord,
+    Failed(io::Error),
+}
+
+impl From<io::Error> for Unwritten {
+    fn from(error: io::Error) -> Unwritten {
+        match error.kind() {
+            ErrorKind::AlreadyExists => Unwritten::There,
+            _ => Unwritten::Failed(error),
+        }
+    }
+}
+
+/// A new file, or with `force` one in the place of another record: a description or a capture that was named by
+/// mistake stays as it is.
+fn write_record(path: &Path, text: &str, force: bool) -> Result<(), Unwritten> {
+    let mut options = OpenOptions::new();
+    options.read(force).write(true).create(force).truncate(false).create_new(!force);
+    let mut file = options.open(path)?;
+    let old = file.metadata()?;
+    if force && old.is_file() && old.len() > 0 {
+        let mut bytes = Vec::new();
+        (&file).take(RECORD_MAX).read_to_end(&mut bytes)?;
+        if !std::str::from_utf8(&bytes).is_ok_and(is_record) {
+            return Err(Unwritten::NoRecord);
+        }
+        file.set_len(0)?;
+        file.rewind()?;
+    }
+    Ok(file.write_all(text.as_bytes())?)
 }

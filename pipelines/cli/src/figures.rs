@@ -14,7 +14,12 @@ pub(crate) fn line(
     now: &Report,
     period: Duration,
 ) -> String {
-    let digits = usize::from(period < Duration::from_secs(1));
+    // As many as two lines need to differ; no period is shorter than 10 ms.
+    let digits = match period.as_millis() {
+        0..100 => 2,
+        100..1000 => 1,
+        _ => 0,
+    };
     let mut line = format!("{:5.digits$}s", time.as_secs_f64());
     for (name, port) in now.ports.iter() {
         let old = before.and_then(|before| before.ports.get(name));

@@ -20,8 +20,11 @@ impl Given {
     /// The text of the description.
     ///
     /// # Errors
-    /// Where there is no such file or preset, or it is no text.
+    /// Where there is no such file or preset, it is no text, or something is said twice beside it.
     pub(crate) fn text(&self) -> Result<String, Error> {
+        once("--set", &self.sets)?;
+        once("--port", &self.ports)?;
+        once("--caps", &self.caps)?;
         match self.file.strip_prefix(PRESET) {
             Some(name) => Ok(presets::find(name)?.text.to_owned()),
             None => read(&self.file, "name a RON file that describes a pipeline"),
@@ -80,6 +83,21 @@ impl Given {
         let caps = self.caps.iter().map(|(_, file)| ("a record of --caps", Path::new(file)));
         let topology = self.topology.iter().map(|file| ("the file of --topology", file.as_path()));
         std::iter::once(("the description", Path::new(file))).chain(caps).chain(topology)
+    }
+}
+
+/// Refuses two values for one name, of which one would have no effect.
+fn once(option: &str, given: &[(String, String)]) -> Result<(), Error> {
+    let twice = given
+        .iter()
+        .enumerate()
+        .find(|(at, (name, _))| given.iter().take(*at).any(|(known, _)| known == name));
+    match twice {
+        None => Ok(()),
+        Some((_, (name, _))) => {
+            let message = format!("`{}` is given twice; leave one of them out", visible(name));
+            Err(Error::user(option, message))
+        }
     }
 }
 

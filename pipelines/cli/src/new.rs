@@ -13,7 +13,7 @@ pub(crate) fn new(args: &NewArgs) -> Result<Exit, Failure> {
         Some(name) => presets::find(name.strip_prefix("preset:").unwrap_or(name))?.text.to_owned(),
         None => list(),
     };
-    Out::plain(&args.output)?.write(&text)?;
+    Out::fresh(&args.output)?.write(&text)?;
     Ok(Exit::Clean)
 }
 

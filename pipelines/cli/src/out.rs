@@ -39,6 +39,20 @@ impl Out {
         Out::apart(output, |_| None)
     }
 
+    /// The same for what somebody will edit: no file that is there is replaced.
+    ///
+    /// # Errors
+    /// Where it is there already, or cannot be created.
+    pub(crate) fn fresh(output: &Output) -> Result<Out, Error> {
+        let out = Out::plain(output)?;
+        match &out {
+            Out::File(file) if file.regular && !file.fresh => {
+                Err(wrong(&file.path, "is there already; name another file".to_owned()))
+            }
+            _ => Ok(out),
+        }
+    }
+
     /// Opens the file that `--out` names, if it does, without touching its content.
     ///
     /// # Errors

@@ -151,7 +151,7 @@ fn stages(out: &mut String, stages: &[StageReport]) {
 fn note(stage: &StageReport) -> String {
     let mut notes = Vec::new();
     if stage.panics > 0 {
-        notes.push(format!("panicked {} times", count(stage.panics)));
+        notes.push(format!("panicked {}", times(stage.panics)));
     }
     let dropped: Vec<String> = named(&stage.drops).collect();
     if !dropped.is_empty() {
@@ -198,7 +198,12 @@ fn cores(out: &mut String, actors: &[ActorReport]) {
     let timed = actors.iter().any(|actor| spent(actor) > 0.0);
     let heads = if timed { ["busy %", "poll %", "idle %"] } else { ["steps", "idle", "waiting"] };
     let width = widest(actors.iter().map(|actor| actor.name.as_str()));
-    line!(out, "CORES    {:width$}  {:>12} {:>12} {:>12}", "", heads[0], heads[1], heads[2]);
+    let note = if timed { "   of its own time" } else { "" };
+    let [first, second, third] = heads;
+    line!(out, "CORES    {:width$}  {first:>12} {second:>12} {third:>12}{note}", "");
+    let mut actors: Vec<&ActorReport> = actors.iter().collect();
+    // Those that share a CPU stand together; what runs anywhere comes last.
+    actors.sort_by_key(|actor| actor.cpu.unwrap_or(usize::MAX));
     for actor in actors {
         let cpu = actor.cpu.map_or("any".to_owned(), |cpu| cpu.to_string());
         let all = spent(actor).max(f64::MIN_POSITIVE);
@@ -225,21 +230,33 @@ fn cores(out: &mut String, actors: &[ActorReport]) {
 
 fn rings(out: &mut String, rings: &[RingReport]) {
     for ring in rings {
+        let route = format!(" from {}", ring.from);
+        let name = ring.name.strip_suffix(&route).unwrap_or(&ring.name);
         let lost = match ring.dropped {
             0 => String::new(),
             dropped => format!(", dropped {}", count(dropped)),
         };
         line!(
             out,
-            "RING     {}: {} -> {}, {} packets ({} on the wire), full {} times, at most {} waited{lost}",
-            visible(&ring.name),
+            "RING     {}: {} -> {}, {} ({} on the wire){}{lost}",
+            visible(name),
             visible(&ring.from),
             visible(&ring.to),
-            count(ring.packets),
+            number(ring.packets, "packet"),
             count(ring.segments),
-            count(ring.full),
-            count(ring.stash_high)
+            held_up(ring)
         );
+    }
+}
+
+/// Whether the sender had to wait.
+fn held_up(ring: &RingReport) -> String {
+    match (ring.full, ring.stash_high) {
+        (0, _) => ", never full".to_owned(),
+        (full, 0) => format!(", full {}", times(full)),
+        (full, most) => {
+            format!(", full {}, at most {} waited", times(full), number(most, "packet"))
+        }
     }
 }
 
@@ -247,18 +264,22 @@ fn payload(out: &mut String, report: &Report) {
     let totals = &report.totals;
     let (carried, summed) = (totals.payload_bytes, totals.payload_bytes_summed);
     let reads = if carried == 0 { 0.0 } else { summed as f64 / carried as f64 };
+    let reads = match reads {
+        few if few > 0.0 && few < 0.01 => "< 0.01".to_owned(),
+        reads => format!("{reads:.2}"),
+    };
     line!(
         out,
-        "PAYLOAD  {} carried, {} summed in software: {reads:.2} reads a byte; {} packets copied",
+        "PAYLOAD  {} carried, {} summed in software: {reads} reads a byte; {} copied",
         bytes(carried),
         bytes(summed),
-        count(totals.copies)
+        number(totals.copies, "packet")
     );
 }
 
 fn balance(out: &mut String, report: &Report) {
     let totals = &report.totals;
-    let word = if report.balanced { "BALANCED" } else { "NOT BALANCED" };
+    let word = if report.balanced != Some(false) { "BALANCED" } else { "NOT BALANCED" };
     let consumed = match totals.consumed {
         0 => String::new(),
         consumed => format!(" + consumed {}", count(consumed)),
@@ -276,6 +297,16 @@ fn balance(out: &mut String, report: &Report) {
     for complaint in &report.unbalanced {
         line!(out, "  {}", visible(complaint));
     }
+}
+
+/// `once`, `2 times`.
+fn times(n: u64) -> String {
+    if n == 1 { "once".to_owned() } else { format!("{} times", count(n)) }
+}
+
+/// `1 packet`, `2 packets`.
+fn number(n: u64, what: &str) -> String {
+    format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
 /// With a comma between thousands.

@@ -7,13 +7,16 @@ use crate::error::{Collector, instead};
 use crate::spec::Description;
 use crate::text::Span;
 use corelane_runtime::stage::spec::Role;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Notes names that two actors have, and pinned actors that are not there.
 pub(super) fn check(description: &Description, chains: &[FoundChain], problems: &mut Collector) {
-    let first = |chain: &FoundChain| chain.steps.first().map(|step| step.role);
-    let begins = chains.iter().filter(|chain| first(chain) == Some(Some(Role::Source)));
+    // Where `Rx` stands in the wrong place, that is told; the actor is meant to be there all the same.
+    let begins = chains
+        .iter()
+        .filter(|chain| chain.steps.iter().any(|step| step.role == Some(Role::Source)));
     let mut taken: BTreeSet<&str> = begins.map(|chain| chain.name.as_str()).collect();
+    let mut misnamed = false;
     // A ring of a part that is used twice is the same mistake once.
     for (chain, entry) in chains.iter().zip(&description.chains) {
         for (step, stage) in chain.steps.iter().zip(&entry.stages) {
@@ -21,6 +24,7 @@ pub(super) fn check(description: &Description, chains: &[FoundChain], problems: 
             if taken.insert(&ring.name) {
                 continue;
             }
+            misnamed = true;
             let span = place_of(&description.text, &stage.entry, &ring.name);
             let message = format!("there is an actor `{}` already", ring.name);
             let help = match stage.used {
@@ -30,8 +34,25 @@ pub(super) fn check(description: &Description, chains: &[FoundChain], problems: 
             problems.error(&description.text, span, "duplicate-actor", message, Some(help.into()));
         }
     }
-    if !description.unread {
+    stage_names(description, problems);
+    // A ring of a name that is taken may have been meant to have any other.
+    if !description.unread && !misnamed {
         pinned(description, chains, &taken, problems);
+    }
+}
+
+/// Notes names that two stages of the file have: whoever asks for one by its name must find it. Copies of one
+/// stage, by a part that is used more than once, share theirs.
+fn stage_names(description: &Description, problems: &mut Collector) {
+    let mut taken = BTreeMap::new();
+    for stage in description.chains.iter().flat_map(|chain| &chain.stages) {
+        let Some(name) = &stage.name else { continue };
+        let first = *taken.entry(name.text.as_str()).or_insert(name.span);
+        if first != name.span {
+            let message = format!("there is a stage named `{}` already", name.text);
+            let help = Some("give each a name of its own".to_owned());
+            problems.error(&description.text, name.span, "duplicate-name", message, help);
+        }
     }
 }
 

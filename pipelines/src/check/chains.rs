@@ -46,6 +46,11 @@ impl Checker<'_> {
         self.chains[chain].steps.get(step)?.role
     }
 
+    /// Whether a chain brings packets in, wherever it does.
+    fn brings(&self, chain: usize) -> bool {
+        self.chains[chain].steps.iter().any(|step| step.role == Some(Role::Source))
+    }
+
     fn shape(&mut self, number: usize, chain: &ChainEntry) {
         let Some(last) = chain.stages.len().checked_sub(1) else {
             if chain.whole {
@@ -116,8 +121,11 @@ impl Checker<'_> {
                     let span = first.used.unwrap_or(first.entry.span);
                     self.error(span, "two-entrances", message, "split it in two chains");
                 }
+                // One that has it further on is told about that.
                 Some(Role::Middle | Role::Sink)
-                    if !entered[number] && !self.named.has_chain(name, self.description) =>
+                    if !entered[number]
+                        && !self.brings(number)
+                        && !self.named.has_chain(name, self.description) =>
                 {
                     let message = format!("no packet comes to chain `{name}`");
                     let help = "begin it with `Rx(\"PORT\")`, or name it as an output of a stage";

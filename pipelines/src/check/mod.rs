@@ -20,7 +20,7 @@ use crate::spec::{Common, Cores, Description, Pools};
 use crate::text::Span;
 use corelane_runtime::actor::OnPanic;
 use corelane_runtime::edge::OnFull;
-use corelane_runtime::offload::{Facts, Offload};
+use corelane_runtime::offload::{Caps, Facts, Offload};
 use corelane_runtime::stage::spec::{Role, Traits};
 use corelane_runtime::stage::{Registry, StageConfig, StageInfo};
 use named::Named;
@@ -34,8 +34,12 @@ pub(crate) struct Checked {
     pub(crate) ports: Vec<CheckedPort>,
     pub(crate) chains: Vec<CheckedChain>,
     pub(crate) cores: Cores,
+    /// Where the file says that, if it does and nothing goes before it.
+    pub(crate) cores_at: Option<Span>,
     pub(crate) hash_seed: Option<u64>,
     pub(crate) pools: Pools,
+    /// Where the file says that, if it does.
+    pub(crate) pools_at: Option<Span>,
 }
 
 /// A port and how to open it.
@@ -53,6 +57,8 @@ pub(crate) struct CheckedPort {
     pub(crate) origin: Origin,
     /// Where that is written, if it is.
     pub(crate) caps_at: Option<Span>,
+    /// What it grants and this run does not ask for, once that is known.
+    pub(crate) withheld: Caps,
     /// Where it stands in the file, for what goes wrong when it is opened.
     pub(crate) span: Span,
 }
@@ -112,6 +118,8 @@ pub(crate) struct CheckedStage {
 #[derive(Clone)]
 pub(crate) struct CheckedRing {
     pub(crate) name: String,
+    /// Where the file has it.
+    pub(crate) span: Span,
     pub(crate) capacity: usize,
     pub(crate) on_full: OnFull,
     /// Copies of the actor behind it.
@@ -150,7 +158,10 @@ pub(crate) fn check(loaded: Loaded, registry: &Registry) -> (Option<Checked>, Co
         return (None, problems);
     }
     let chains = chains.into_iter().map(stages::FoundChain::finish).collect();
+    let origin = |span: Option<Span>| span.map(|span| description.text.origin(span));
     let checked = Checked {
+        cores_at: origin(description.cores_at),
+        pools_at: origin(description.pools_at),
         name: description.name,
         ports: ports.into_iter().flatten().collect(),
         chains,

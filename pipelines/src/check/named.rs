@@ -6,7 +6,7 @@
 use crate::error::near;
 use crate::spec::{Description, Entry};
 use crate::text::params::string_value;
-use crate::text::tree::{Kind, Node};
+use crate::text::tree::{Call, Kind, Node};
 use crate::text::{Mapped, Span};
 use std::collections::BTreeSet;
 
@@ -75,12 +75,16 @@ impl Named {
     }
 
     fn texts(&mut self, text: &Mapped, node: &Node) {
-        if matches!(node.kind, Kind::Str) {
-            let content = text.text().get(node.span.range()).and_then(string_value);
-            if let Some(content) = content {
-                self.ports.insert(content.clone());
-                self.chains.insert(content);
-            }
+        let written = text.text().get(node.span.range());
+        let name = match &node.kind {
+            Kind::Str => written.and_then(string_value),
+            // A name whose quotes were forgotten.
+            Kind::Call(Call { brackets: None, .. }) => written.map(str::to_owned),
+            _ => None,
+        };
+        if let Some(name) = name {
+            self.ports.insert(name.clone());
+            self.chains.insert(name);
         }
         node.children().into_iter().for_each(|node| self.texts(text, node));
     }

@@ -9,6 +9,7 @@ use crate::spec::{Common, Description, PortEntry};
 use crate::text::Mapped;
 use crate::text::tree::Field;
 use corelane_device::caps::Record;
+use corelane_runtime::offload::Caps;
 use corelane_runtime::stage::Args;
 
 /// The ports; `None` where something was wrong.
@@ -33,6 +34,11 @@ fn read(text: &Mapped, port: &PortEntry, problems: &mut Collector) -> Option<Che
     common.record = record.clone().flatten();
     let (config, arguments) = configure(text, port, kind, &common, problems)?;
     no_effect(text, port, config.ignores(), problems);
+    if let (Some(why), Some(caps)) = (config.only_planned(), &port.common.caps) {
+        let message = format!("port `{}` can be planned with, but not run: {why}", port.name.text);
+        let help = Some("for a run take it off, or use an `Emulated` port".to_owned());
+        problems.warning(text, caps.span, "plan-only", message, help);
+    }
     let record = record?;
     Some(CheckedPort {
         // Of a record as far as this kind of port goes by it.
@@ -41,6 +47,7 @@ fn read(text: &Mapped, port: &PortEntry, problems: &mut Collector) -> Option<Che
             Some(record) => Origin::Recorded(record.name),
             None => Origin::Asked,
         },
+        withheld: Caps::empty(),
         caps_at: port.common.caps.as_ref().map(|caps| text.origin(caps.span)),
         name: port.name.text.clone(),
         kind: entry.kind.text.clone(),

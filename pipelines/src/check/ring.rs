@@ -133,6 +133,7 @@ pub(super) fn ring(
     let nth = before.iter().filter(|stage| stage.entry.kind.text == RING).count() + 1;
     Some(CheckedRing {
         name: spec.name.unwrap_or_else(|| format!("{}/{nth}", chain.name.text)),
+        span: text.origin(entry.span),
         capacity: spec.capacity as usize,
         on_full: spec.on_full.into(),
         ways: spec.ways as usize,

@@ -161,7 +161,7 @@ impl Reader<'_> {
         if whole && port_is_right && known_outputs {
             found.checked = Some(CheckedStep::Stage(CheckedStage {
                 info,
-                name: stage.name.clone(),
+                name: stage.name.as_ref().map(|name| name.text.clone()),
                 on_panic: stage.on_panic,
                 offload: stage.offload,
                 traits,

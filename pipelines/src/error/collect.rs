@@ -26,6 +26,8 @@ pub(crate) struct Collector {
     known: BTreeSet<(Option<Span>, &'static str, String)>,
     /// What is told once a file, wherever else it stands.
     told: BTreeSet<(&'static str, String)>,
+    /// Parameters whose values were given on the command line.
+    sets: Vec<String>,
     /// Errors and warnings that were no longer kept.
     left_out: [usize; 2],
 }
@@ -87,6 +89,7 @@ impl Collector {
             found: Vec::new(),
             known: BTreeSet::new(),
             told: BTreeSet::new(),
+            sets: Vec::new(),
             left_out: [0; 2],
         }
     }
@@ -98,6 +101,21 @@ impl Collector {
         source.beside.push((base, option.to_owned()));
         source.end = base + text.len() + 1;
         base
+    }
+
+    /// Says which parameters have their values from the command line.
+    pub(crate) fn set(&mut self, names: impl IntoIterator<Item = String>) {
+        self.sets.extend(names);
+    }
+
+    /// Where a value comes from that stands in the file as a parameter only, if it was set outside.
+    fn set_by(&self, origin: Span) -> String {
+        let written = self.source.text.get(origin.range()).unwrap_or_default();
+        let uses = |name: &&String| {
+            written == format!("\"${name}\"") || written.contains(&format!("${{{name}}}"))
+        };
+        let set = self.sets.iter().find(uses).filter(|_| written.starts_with('"'));
+        set.map(|name| format!(" (from --set {name})")).unwrap_or_default()
     }
 
     /// The folder that names of files at a place are meant in.
@@ -134,7 +152,9 @@ impl Collector {
         message: impl Into<String>,
         help: Option<String>,
     ) {
-        self.error_at(text.origin(span), code, message, help);
+        let origin = text.origin(span);
+        let message = message.into() + &self.set_by(origin);
+        self.error_at(origin, code, message, help);
     }
 
     /// Notes an error that has no place in the file.

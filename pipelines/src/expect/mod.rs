@@ -253,6 +253,12 @@ fn advice(known: &Value, path: &str) -> String {
     if let Some(near) = near(path, paths).filter(typo) {
         return format!("did you mean `{near}`?");
     }
+    // What a stage drops is not its port's, though it may have to do with that.
+    let reason = path.split_once(".drops.").map(|(_, reason)| format!(".drops.{reason}"));
+    let dropper = leaves.iter().find(|leaf| reason.as_ref().is_some_and(|end| leaf.ends_with(end)));
+    if let Some(dropper) = dropper {
+        return format!("did you mean `{dropper}`?");
+    }
     let dots = path.match_indices('.').map(|(at, _)| at).rev();
     let found =
         dots.map(|at| &path[..at]).find_map(|start| Some((start, view::find(known, start)?)));

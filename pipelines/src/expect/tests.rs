@@ -110,6 +110,10 @@ fn what_is_unknown_is_refused_with_what_may_be_written() {
             "the report of this pipeline has no `ports.elsewhere.x`; behind `ports.` there are `in`, `out`, `out.2`",
         ),
         (
+            "ports.in.drops.not_ours == 0",
+            "the report of this pipeline has no `ports.in.drops.not_ours`; did you mean `stages.Drop.drops.not_ours`?",
+        ),
+        (
             "errors == 0",
             "the report of this pipeline has no `errors`; paths begin with `balanced`, `drops`, `duration_s`, `ports`, `rings`, `stages`, `totals`",
         ),

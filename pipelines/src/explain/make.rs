@@ -219,7 +219,7 @@ fn rings(plan: &Plan) -> Vec<(String, Stage)> {
             kind: RING.to_owned(),
             name: Some(behind.actor.to_owned()),
             added: !behind.written,
-            place: None,
+            place: ring.place.clone(),
             port: None,
             offload: "Auto",
             summary: format!("Actor `{}` begins here: {}.", behind.actor, ring.reason),

@@ -106,7 +106,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// `tcp over ipv4`, `tcp over ipv6`, `udp over ipv4`, `udp over ipv6`: `tcp, udp over ipv4, ipv6`. Behind them come
 /// those that are over nothing.
-fn together(works: &[&str]) -> String {
+pub(super) fn together(works: &[&str]) -> String {
     let mut plain: Vec<&str> = Vec::new();
     let mut rows: Vec<(&str, Vec<&str>)> = Vec::new();
     for work in works {

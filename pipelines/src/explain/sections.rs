@@ -34,19 +34,14 @@ fn fit(way: &Way) -> String {
 /// CPUs in the order of their numbers.
 pub(super) fn cores(plan: &Plan) -> CoresUsed {
     let mut used: Vec<PlanCore> = Vec::new();
-    for actor in &plan.actors {
-        let (name, why) = (actor.name.clone(), actor.why.clone());
+    for actor in plan.actors.iter() {
         match used.iter_mut().find(|core| core.cpu == actor.cpu) {
-            Some(core) => {
-                core.actors.push(name);
-                let known = why.is_empty() || core.reasons.contains(&why);
-                core.reasons.extend((!known).then_some(why));
-            }
+            Some(core) => core.actors.push(actor.name.clone()),
             None => used.push(PlanCore {
                 cpu: actor.cpu,
                 node: actor.home.node,
-                actors: vec![name],
-                reasons: Some(why).filter(|why| !why.is_empty()).into_iter().collect(),
+                actors: vec![actor.name.clone()],
+                reasons: reasons(plan, actor.cpu),
             }),
         }
     }
@@ -54,6 +49,25 @@ pub(super) fn cores(plan: &Plan) -> CoresUsed {
     let free = plan.left_free.iter();
     let free = free.map(|(cpus, why)| FreeCpus { cpus: cpus.clone(), reason: why.clone() });
     CoresUsed { used, free: free.collect() }
+}
+
+/// Why a CPU was chosen for those who run there: each clause once, with whom it is about where that is not all.
+fn reasons(plan: &Plan, cpu: Option<usize>) -> Vec<String> {
+    let here: Vec<_> = plan.actors.iter().filter(|actor| actor.cpu == cpu).collect();
+    let mut clauses: Vec<(&str, Vec<&str>)> = Vec::new();
+    for actor in &here {
+        for clause in actor.why.split("; ").filter(|clause| !clause.is_empty()) {
+            match clauses.iter_mut().find(|(known, _)| *known == clause) {
+                Some((_, actors)) => actors.push(&actor.name),
+                None => clauses.push((clause, vec![&actor.name])),
+            }
+        }
+    }
+    let told = clauses.into_iter().map(|(clause, actors)| match actors.len() == here.len() {
+        true => clause.to_owned(),
+        false => format!("{} {clause}", actors.join(" and ")),
+    });
+    told.collect()
 }
 
 /// Rings into the same actor, whichever copy, are told together.
@@ -76,6 +90,7 @@ pub(super) fn rings(plan: &Plan) -> Vec<Ring> {
                 rings: 1,
                 capacity: ring.capacity,
                 on_full: format!("{:?}", ring.on_full),
+                place: ring.place.clone(),
                 reason: ring.reason.clone(),
             }),
         }

@@ -3,6 +3,7 @@
 use super::types::{Actor, Chain, CoresUsed, Explanation, Origin, Output, PlanCore, PlanPort};
 use super::types::{Ring, SCHEMA, Stage};
 use super::{Style, dot};
+use crate::fixture::{plan, with_chains};
 use crate::negotiate::{Asked, Verdict, Where};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -94,6 +95,7 @@ fn explanation(cuts: Verdict) -> Explanation {
             actor("cut", &["main.+Gso", "main.3"]),
         ],
         rings: vec![Ring {
+            place: None,
             name: "cut".into(),
             from: vec!["main".into()],
             to: vec!["cut".into()],
@@ -322,11 +324,17 @@ fn a_decision_says_what_was_asked_and_what_to_change() {
         "tcp over ipv4: software",
         "out: tso4 = no (\"it is old\"); recorded old (f.ron:4:9)",
         "cuts where it was joined",
-        "f.ron:4:9: in place of `out` a port that grants tso4",
+        "f.ron:4:9: write `caps: [\"tso4\"]` for `out`, with what else it is to have; of the profiles that come",
         "f.ron:6:1: write `Gso(offload: Require)` before `Tx`, and the plan is refused",
     ] {
         assert!(table.contains(part), "{part} is missing in\n{table}");
     }
+    let mut capture = software();
+    capture.ports.iter_mut().for_each(|port| port.kind = "Pcap".into());
+    let table =
+        capture.why("main.+Gso").expect("a stage").table(Style { width: 400, colour: false });
+    let part = "f.ron:4:9: in place of `out` a port that grants tso4; of the profiles that come with corelane";
+    assert!(table.contains(part) && table.contains("a capture file cannot run it"), "{table}");
     let why = hardware().why("main.+Gso").expect("a stage").table(Style::default());
     assert!(
         why.contains("write `Gso(offload: SoftwareOnly)` before `Tx`, and it is done in"),
@@ -343,4 +351,45 @@ fn a_stage_is_found_by_identity_and_by_name() {
     assert!(wrong.contains("main.0, main.1, main.2, main.+Gso, main.3, other.0"), "{wrong}");
     let far = explanation.why("\x1b[31m").expect_err("no such stage").to_string();
     assert!(!far.contains('\x1b') && !far.contains("did you mean"), "{far}");
+}
+
+#[test]
+fn what_holds_for_some_actors_of_a_cpu_names_them() {
+    let text = with_chains(r#""m": [Rx("in"), Ring("r"), Drop]"#);
+    let text = text.replacen("chains:", "cores: Pin({\"r\": [0]}), chains:", 1);
+    let mut plan = plan(&text).expect("a plan");
+    for actor in &mut plan.actors {
+        actor.cpu = Some(0);
+        actor.why = "shares cpu 0 with 1 other".into();
+    }
+    plan.actors[1].why.insert_str(0, "pinned by the file; ");
+    let explanation = plan.explain();
+    let reasons = &explanation.cores.used[0].reasons;
+    assert_eq!(reasons, &["shares cpu 0 with 1 other", "r pinned by the file"]);
+    let place = explanation.rings[0].place.as_deref().expect("a ring of the file");
+    let ring = explanation.why("r").expect("a ring").stage;
+    assert_eq!(ring.place.as_deref(), Some(place));
+    let (line, column) = place.rsplit_once(':').expect("a column");
+    let line: usize = line.rsplit(':').next().expect("a line").parse().expect("a number");
+    let column: usize = column.parse().expect("a number");
+    let written = text.lines().nth(line - 1).expect("that line");
+    assert!(written[column - 1..].starts_with("Ring(\"r\")"), "{place} in {text}");
+}
+
+#[test]
+fn every_ring_between_copies_can_be_expected_of() {
+    let chains =
+        r#""m": [Rx("in"), Ring(name: "w", ways: 2), Count, Ring(name: "v", ways: 2), Drop]"#;
+    let plan = plan(&with_chains(chains)).expect("a plan");
+    let names: Vec<String> = plan.placement().rings.into_iter().map(|ring| ring.name).collect();
+    let between = |to: &str| ["w#0", "w#1"].map(|from| format!("{to} from {from}"));
+    let expected =
+        [vec!["w#0".to_owned(), "w#1".to_owned()], between("v#0").into(), between("v#1").into()];
+    let (mut found, mut all) = (names.clone(), expected.concat());
+    found.sort();
+    all.sort();
+    assert_eq!(found, all);
+    for name in names {
+        plan.expectation(&format!("rings.{name}.full >= 0")).expect("a known path");
+    }
 }

@@ -133,7 +133,7 @@ pub struct Stage {
     pub added: bool,
     /// As the file writes it, parameters put in.
     pub written: String,
-    /// `file:line:column`; missing where it was added.
+    /// `file:line:column`, or the option that gave it; missing where it was added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// The port that it stands on, for `Rx`, `Tx` and their like.
@@ -195,7 +195,7 @@ pub struct PlanCore {
     pub node: Option<u32>,
     /// Actors that run there.
     pub actors: Vec<String>,
-    /// Why this one, for each of them that has a reason of its own.
+    /// Why this one; what does not hold for all of them begins with their names.
     pub reasons: Vec<String>,
 }
 
@@ -244,6 +244,9 @@ pub struct Ring {
     pub capacity: usize,
     /// What happens where it is full: `Wait`, `DropNewest`, `DropOldest`.
     pub on_full: String,
+    /// `file:line:column`; missing where the planner put it there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// Why it is there.
     pub reason: String,
 }

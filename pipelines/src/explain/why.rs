@@ -5,14 +5,19 @@
 
 use super::merge::{self, Group};
 use super::table::Style;
-use super::types::{Chain, Explanation, PlanPort, SCHEMA, Stage};
+use super::types::{Chain, Explanation, Origin, SCHEMA, Stage};
 use crate::error::near;
-use crate::negotiate::{Asked, Verdict, Where};
+use crate::negotiate::{Asked, UNASKED, Verdict, Where};
 use crate::shown::visible;
 use corelane_device::caps::{Record, profiles};
 use corelane_runtime::Error;
 use corelane_runtime::offload::Caps;
 use serde::Serialize;
+
+/// The kind of port that can be whatever is written for it.
+const EMULATED: &str = "Emulated";
+/// The kind of port that has no hardware, and cannot act as if.
+const PCAP: &str = "Pcap";
 
 /// A stage and every decision about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -25,6 +30,9 @@ pub struct Why {
     pub stage: Stage,
     /// Need by need; none where no port could do any of its work.
     pub decisions: Vec<Decision>,
+    /// Decisions that are told together, and what to change for others.
+    #[serde(skip)]
+    told: Vec<(Group, Vec<String>)>,
 }
 
 /// One decision.
@@ -78,13 +86,20 @@ impl Explanation {
         };
         let decisions = found.verdicts.iter().map(|verdict| self.decision(found, verdict));
         let decisions = decisions.collect();
-        Ok(Why { schema: SCHEMA, plan: self.plan.clone(), stage: found.clone(), decisions })
+        let told = merge::groups(&found.verdicts).into_iter().map(|group| {
+            let members: Vec<&Verdict> =
+                group.members.iter().map(|&member| &found.verdicts[member]).collect();
+            let ways = self.alternatives(found, &members);
+            (group, ways)
+        });
+        let told = told.collect();
+        Ok(Why { schema: SCHEMA, plan: self.plan.clone(), stage: found.clone(), decisions, told })
     }
 
     fn decision(&self, stage: &Stage, verdict: &Verdict) -> Decision {
         let known = verdict.asked.iter().map(|asked| self.known(asked));
         let known = known.collect();
-        let alternatives = self.alternatives(stage, verdict);
+        let alternatives = self.alternatives(stage, &[verdict]);
         Decision { verdict: verdict.clone(), known, alternatives }
     }
 
@@ -96,38 +111,66 @@ impl Explanation {
         }
     }
 
-    fn alternatives(&self, stage: &Stage, verdict: &Verdict) -> Vec<String> {
+    /// What to change for another decision on all of these, which were decided alike.
+    fn alternatives(&self, stage: &Stage, verdicts: &[&Verdict]) -> Vec<String> {
         let mut ways = Vec::new();
-        let refused = missing(verdict);
+        let refused = missing(verdicts);
         for (port, caps) in &refused {
             ways.push(self.other_port(port, caps));
         }
-        if !refused.is_empty() && verdict.place == Where::Software && stage.offload == "Auto" {
+        let any = |place: Where| verdicts.iter().any(|verdict| verdict.place == place);
+        // What differs from the plain kinds is not among what `Require` is about.
+        let named = |name: &&str| Caps::named(name).unwrap_or_default();
+        let mut caps = refused.iter().flat_map(|(_, caps)| caps).map(named);
+        let counts = caps.any(|caps| !Caps::TSO_REFINEMENTS.contains(caps));
+        if counts && any(Where::Software) && stage.offload == "Auto" {
             let line = self.line_with(stage, "Require");
             ways.push(format!("{line}, and the plan is refused where the port cannot do it"));
         }
-        if matches!(verdict.place, Where::Hardware | Where::Both) {
+        let forbidden = stage.offload == "SoftwareOnly";
+        if (any(Where::Hardware) || any(Where::Both)) && !forbidden {
             let line = self.line_with(stage, "SoftwareOnly");
-            ways.push(format!("{line}, and it is done in software: {}", verdict.software));
+            ways.push(format!("{line}, and it is done in software"));
         }
-        if stage.offload == "SoftwareOnly" {
+        let asked = verdicts.iter().flat_map(|verdict| &verdict.asked);
+        for place in asked.filter_map(unasked_at).filter(|at| stage.place.as_deref() != Some(*at)) {
+            let way = format!("{place}: leave `{UNASKED}` out, and the port is asked");
+            ways.extend((!ways.contains(&way)).then_some(way));
+        }
+        if forbidden {
             ways.push(format!("{}, and the port is asked", self.line_with(stage, "Auto")));
         }
         ways
     }
 
-    fn other_port(&self, port: &str, caps: &[&str]) -> String {
-        let place = self.port(port).map(PlanPort::to_change).unwrap_or_default();
-        let able = profiles_with(caps.iter().filter_map(|name| Caps::named(name)).collect());
-        let able = match able.as_slice() {
-            [] => "no profile that comes with corelane has that".to_owned(),
-            some => format!(
-                "of the profiles that come with corelane, {} (`--caps {port}={}` shows the plan then)",
-                some.join(", "),
-                some[0]
-            ),
+    /// What to write for a port that has these capabilities.
+    fn other_port(&self, name: &str, caps: &[&str]) -> String {
+        let Some(port) = self.port(name) else {
+            return format!("in place of `{name}` a port that grants {}", caps.join(", "));
         };
-        format!("{place}: in place of `{port}` a port that grants {}: {able}", caps.join(", "))
+        let (place, able) = (port.to_change(), profiles_with(caps));
+        if place.starts_with("--caps") {
+            return format!("{place}: name one that grants {}; {able}", caps.join(", "));
+        }
+        if port.kind == EMULATED {
+            let list = caps.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+            let write = match &port.origin {
+                Origin::Written { caps } if caps.starts_with('[') => {
+                    format!("add {list} to `caps` of `{name}`")
+                }
+                Origin::Written { .. } | Origin::Recorded { .. } => {
+                    format!("write `caps: [{list}]` for `{name}`, with what else it is to have")
+                }
+                Origin::Asked => format!("give `{name}` the key `caps: [{list}]`"),
+            };
+            return format!("{place}: {write}; {able}");
+        }
+        let plans = match port.kind.as_str() {
+            PCAP => "; `--caps` then shows the plan, but a capture file cannot run it",
+            _ => "",
+        };
+        let list = caps.join(", ");
+        format!("{place}: in place of `{name}` a port that grants {list}; {able}{plans}")
     }
 
     /// Where to write which `offload` for a stage; one that was added is written before the stage it precedes.
@@ -151,20 +194,40 @@ impl Explanation {
     }
 }
 
-/// The named profiles that have these bits and do not lie.
-fn profiles_with(bits: Caps) -> Vec<&'static str> {
-    let able = |name: &&str| {
-        Record::named(name)
-            .is_some_and(|record| record.lies.is_empty() && record.facts.granted.contains(bits))
+/// The named profiles that have all of these and do not lie, in words; or the one that has most of them.
+fn profiles_with(caps: &[&str]) -> String {
+    let has = |record: &Record| -> Vec<&str> {
+        let granted =
+            |name: &&str| Caps::named(name).is_some_and(|bit| record.facts.granted.contains(bit));
+        caps.iter().copied().filter(granted).collect()
     };
-    profiles().filter(able).collect()
+    let records = profiles().filter_map(Record::named).filter(|record| record.lies.is_empty());
+    let known: Vec<(String, Vec<&str>)> =
+        records.map(|record| (record.name.clone(), has(&record))).collect();
+    let all = known.iter().filter(|(_, has)| has.len() == caps.len());
+    let all: Vec<&str> = all.map(|(name, _)| name.as_str()).collect();
+    if !all.is_empty() {
+        return format!("of the profiles that come with corelane it is in {}", all.join(", "));
+    }
+    let most = known.iter().rev().max_by_key(|(_, has)| has.len());
+    match most.filter(|(_, has)| !has.is_empty()) {
+        Some((name, has)) => format!("no profile has all of it, {name} has {}", has.join(", ")),
+        None => "no profile that comes with corelane has it".to_owned(),
+    }
+}
+
+/// The stage of the file that keeps a port from being asked, where one does.
+fn unasked_at(asked: &Asked) -> Option<&str> {
+    asked.why.as_deref()?.strip_prefix(UNASKED)?.strip_prefix(" at ")
 }
 
 /// What each port was asked for and does not have.
-fn missing(verdict: &Verdict) -> Vec<(&str, Vec<&str>)> {
+fn missing<'v>(verdicts: &[&'v Verdict]) -> Vec<(&'v str, Vec<&'v str>)> {
     let mut ports: Vec<(&str, Vec<&str>)> = Vec::new();
-    for asked in verdict.asked.iter().filter(|asked| asked.answer != "yes") {
+    let asked = verdicts.iter().flat_map(|verdict| &verdict.asked);
+    for asked in asked.filter(|asked| asked.answer != "yes" && unasked_at(asked).is_none()) {
         match ports.iter_mut().find(|(port, _)| *port == asked.port) {
+            Some((_, caps)) if caps.contains(&asked.capability.as_str()) => {}
             Some((_, caps)) => caps.push(&asked.capability),
             None => ports.push((&asked.port, vec![&asked.capability])),
         }
@@ -197,12 +260,10 @@ impl Why {
             let none = "no port could do any of its work, so none is asked: all of it is done here";
             lines.line("DECIDED", none);
         }
-        let verdicts: Vec<Verdict> =
-            self.decisions.iter().map(|decision| decision.verdict.clone()).collect();
-        for group in merge::groups(&verdicts) {
+        for (group, ways) in &self.told {
             let members: Vec<&Decision> =
                 group.members.iter().map(|&member| &self.decisions[member]).collect();
-            write_group(&mut lines, &group, &members);
+            write_group(&mut lines, group, &members, ways);
         }
         lines.out
     }
@@ -222,30 +283,41 @@ impl Lines {
 }
 
 /// Decisions that say the same, told together.
-fn write_group(lines: &mut Lines, group: &Group, members: &[&Decision]) {
+fn write_group(lines: &mut Lines, group: &Group, members: &[&Decision], ways: &[String]) {
     let work = if group.work.is_empty() { "all of its work" } else { &group.work };
     lines.line("DECIDED", &format!("{work}: {}", group.place.word()));
     lines.line("because", &group.reason);
-    let mut told: Vec<(&str, String)> = Vec::new();
+    let mut told: Vec<String> = Vec::new();
     for decision in members {
         for (asked, known) in decision.verdict.asked.iter().zip(&decision.known) {
             let why = asked.why.as_ref().map_or(String::new(), |why| format!(" (\"{why}\")"));
             let answer = format!("{}: {} = {}{why}", asked.port, asked.capability, asked.answer);
-            told.push(("asked", format!("{answer}; {known}")));
+            let text = format!("{answer}; {known}");
+            told.extend((!told.contains(&text)).then_some(text));
         }
-        told.push(("in software", decision.verdict.software.clone()));
-        told.extend(decision.alternatives.iter().map(|way| ("to change", way.clone())));
     }
-    if members.iter().all(|decision| decision.verdict.asked.is_empty()) {
-        told.insert(0, ("asked", "nobody".to_owned()));
+    if told.is_empty() {
+        told.push("nobody".to_owned());
     }
-    for margin in ["asked", "in software", "to change"] {
-        let mut known: Vec<&str> = Vec::new();
-        for (_, text) in told.iter().filter(|(kind, _)| *kind == margin) {
-            if !known.contains(&text.as_str()) {
-                known.push(text);
-                lines.line(margin, text);
-            }
+    told.iter().for_each(|text| lines.line("asked", text));
+    in_software(members).iter().for_each(|text| lines.line("in software", text));
+    ways.iter().for_each(|text| lines.line("to change", text));
+}
+
+/// What software does, each way once, and for which work where there are several.
+fn in_software(members: &[&Decision]) -> Vec<String> {
+    let mut ways: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Verdict { software, work, .. } in members.iter().map(|decision| &decision.verdict) {
+        match ways.iter_mut().find(|(known, _)| known == software) {
+            Some((_, works)) => works.push(work),
+            None => ways.push((software, vec![work])),
         }
+    }
+    match ways.as_slice() {
+        [(only, _)] => vec![(*only).to_owned()],
+        several => several
+            .iter()
+            .map(|(software, works)| format!("{}: {software}", merge::together(works)))
+            .collect(),
     }
 }

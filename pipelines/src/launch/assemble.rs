@@ -84,6 +84,7 @@ fn open_ports(plan: &Plan, mut own: OwnPorts) -> Result<Ports, Error> {
             None => planned.config.open(&planned.name, plan.queues(&planned.name))?,
         };
         let caps = port.caps();
+        caps.withhold(planned.withheld);
         tracing::info!(port = %planned.name, kind = %planned.kind, granted = ?caps.facts.granted, "opened");
         ports.insert(planned.name.clone(), OpenPort { port, caps, number });
     }

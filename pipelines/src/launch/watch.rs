@@ -30,8 +30,8 @@ struct Watched {
 
 /// What a stage with `offload: Require` leaves to a port.
 struct Required {
-    /// The stage, and where it stands.
-    stage: String,
+    /// The stage, and where the file says so of it.
+    who: String,
     port: String,
     caps: Caps,
 }
@@ -42,8 +42,8 @@ impl Watch {
         plan: &Plan,
         ports: impl Iterator<Item = (&'a str, &'a Arc<PortCaps>)>,
     ) -> Watch {
-        let required =
-            plan.stages.iter().filter(|stage| stage.offload == Offload::Require).flat_map(required);
+        let required = plan.stages.iter().filter(|stage| stage.offload == Offload::Require);
+        let required = required.flat_map(|stage| required_by(plan, stage));
         let watched = |(name, caps): (&str, &Arc<PortCaps>)| Watched {
             name: name.to_owned(),
             caps: Arc::clone(caps),
@@ -65,13 +65,13 @@ impl Watch {
             if lost.is_empty() {
                 continue;
             }
-            port.tell(lost, now);
-            for required in self.required.iter().filter(|required| required.port == port.name) {
-                let missing = required.caps & lost;
-                if !missing.is_empty() {
-                    self.errors.push(required.complaint(missing, &port.caps));
-                }
-            }
+            let required = self.required.iter().filter(|required| required.port == port.name);
+            let required = required.filter(|required| required.caps.intersects(lost));
+            let complaints: Vec<String> = required
+                .map(|required| required.complaint(required.caps & lost, &port.caps))
+                .collect();
+            port.tell(lost, now, !complaints.is_empty());
+            self.errors.extend(complaints);
         }
         self.errors.len() > before
     }
@@ -87,7 +87,7 @@ impl Watch {
 }
 
 impl Watched {
-    fn tell(&mut self, lost: Caps, now: Duration) {
+    fn tell(&mut self, lost: Caps, now: Duration, required: bool) {
         self.told |= lost;
         let at_s = now.as_secs_f64();
         for bit in lost {
@@ -95,15 +95,23 @@ impl Watched {
             self.demoted.push(Demotion { capability: bit.names(), why, at_s });
         }
         let (port, why) = (&self.name, self.caps.cause(lost).unwrap_or(SOMEHOW));
-        tracing::warn!(%port, lost = %lost.names(), why, at_s, "capabilities lost; software does it from now on");
+        let lost = lost.names();
+        match required {
+            true => {
+                tracing::warn!(%port, %lost, why, at_s, "capabilities lost that a stage requires; the run is drained and fails");
+            }
+            false => {
+                tracing::warn!(%port, %lost, why, at_s, "capabilities lost; software does it from now on");
+            }
+        }
     }
 }
 
 impl Required {
     fn complaint(&self, missing: Caps, port: &PortCaps) -> String {
         format!(
-            "stage {} says `offload: Require`, but port {} no longer does {} ({}); write `offload: Auto` to let software do it then",
-            self.stage,
+            "{} `offload: Require`, but port {} no longer does {} ({}); write `offload: Auto` to let software do it then",
+            self.who,
             self.port,
             missing.names(),
             port.cause(missing).unwrap_or(SOMEHOW)
@@ -111,19 +119,33 @@ impl Required {
     }
 }
 
+/// Who says `offload: Require`: the stage itself, or for one that was added the `Tx` that it was added before.
+fn says(plan: &Plan, stage: &PlannedStage) -> String {
+    let named = |stage: &PlannedStage| {
+        let at = stage.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+        format!("{} {}{at}", stage.id, stage.info.name)
+    };
+    let own = |other: &&PlannedStage| {
+        other.chain == stage.chain && other.index == stage.index && !other.added
+    };
+    match plan.stages.iter().find(own).filter(|_| stage.added) {
+        Some(tx) => format!("stage {}, which {} was added for, says", named(tx), stage.id),
+        None => format!("stage {} says", named(stage)),
+    }
+}
+
 /// What was decided to be left to ports, port by port.
-fn required(stage: &PlannedStage) -> Vec<Required> {
-    let at = stage.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
-    let name = format!("{} {}{at}", stage.id, stage.info.name);
+fn required_by(plan: &Plan, stage: &PlannedStage) -> Vec<Required> {
+    let who = says(plan, stage);
     let is_left = |verdict: &&Verdict| matches!(verdict.place, Where::Hardware | Where::Both);
     let asked = stage.verdicts.iter().filter(is_left).flat_map(|verdict| &verdict.asked);
     let mut required: Vec<Required> = Vec::new();
     for asked in asked.filter(|asked| asked.answer == "yes") {
-        let caps = Caps::named(&asked.capability).unwrap_or_default();
+        let caps = Caps::named(&asked.capability).unwrap_or_default() - Caps::TSO_REFINEMENTS;
         match required.iter_mut().find(|required| required.port == asked.port) {
             Some(required) => required.caps |= caps,
             None => {
-                required.push(Required { stage: name.clone(), port: asked.port.clone(), caps });
+                required.push(Required { who: who.clone(), port: asked.port.clone(), caps });
             }
         }
     }

@@ -46,7 +46,10 @@ impl Loader {
 
     fn put(&mut self, item: Item, parts: &mut Parts, chain: &mut ChainEntry) {
         match item {
-            Item::Stage(stage) => chain.stages.push(*stage),
+            Item::Stage(stage) => match parts.count() {
+                Some(()) => chain.stages.push(*stage),
+                None => self.too_many(stage.entry.span, chain),
+            },
             Item::Nothing(unread) => {
                 chain.whole = false;
                 chain.unknown |= !unread;
@@ -67,9 +70,12 @@ impl Loader {
     }
 
     fn too_many(&mut self, span: Span, chain: &mut ChainEntry) {
-        chain.whole = false;
-        let message = format!("parts make more than {} stages of this file", Parts::COPIES_MAX);
-        let help = "parts that use parts multiply: use fewer";
+        (chain.whole, chain.unknown) = (false, true);
+        if std::mem::replace(&mut self.told_too_many, true) {
+            return;
+        }
+        let message = format!("this file has more than {} stages", Parts::STAGES_MAX);
+        let help = "use fewer; parts that use parts multiply";
         self.advise(span, "too-many-stages", message, help);
     }
 }

@@ -61,11 +61,14 @@ pub(crate) fn load(file: &str, text: &str, overrides: &Overrides) -> Loaded {
     // Some editors put a mark in front that is no part of the text.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut problems = Collector::new(file, text);
+    problems.set(overrides.sets.iter().map(|(name, _)| name.clone()));
     let beside = beside(overrides, &mut problems);
     reserved(text, 0, &mut problems);
     beside.iter().for_each(|given| reserved(&given.text, given.base, &mut problems));
     let (specs, caps) = beside.split_at(overrides.ports.len());
-    let mut expanded = params::expand(text, &tree::parse(text).root, &overrides.sets, specs);
+    let root = tree::parse(text).root;
+    let unread = ports::replaced(text, &root, &overrides.ports);
+    let mut expanded = params::expand(text, &root, &overrides.sets, specs, &unread);
     for mistake in &expanded.mistakes {
         let (message, help) = (mistake.message.clone(), mistake.help.clone());
         problems.error_at(mistake.span, mistake.code, message, help);
@@ -76,6 +79,7 @@ pub(crate) fn load(file: &str, text: &str, overrides: &Overrides) -> Loaded {
     let caps = caps.iter().map(|given| expanded.append(given)).collect::<Vec<Span>>();
     let parsed = tree::parse_part(expanded.text.text(), expanded.file);
     let mut loader = Loader {
+        told_too_many: false,
         text: expanded.text.clone(),
         problems,
         given: Given::default(),
@@ -130,6 +134,8 @@ struct Loader {
     given: Given,
     /// Parts whose names were found misspelt.
     meant_parts: BTreeSet<String>,
+    /// Whether it was told that there are too many stages.
+    told_too_many: bool,
 }
 
 impl Loader {
@@ -228,18 +234,30 @@ impl Loader {
             chains: Vec::new(),
             parts: Vec::new(),
             cores: Cores::Auto,
+            cores_at: None,
             pinned: Vec::new(),
             hash_seed: None,
             pools: Pools::default(),
+            pools_at: None,
             unread,
             unknown: Unknown::default(),
         };
         // Chains use parts, wherever those stand.
         let is_parts = |loader: &Loader, field: &Field| loader.slice(field.key) == "parts";
+        let meant = |loader: &Loader, field: &Field| loader.meant(field, call) == Some("parts");
         let parts = call.fields.iter().find(|field| is_parts(self, field));
+        let parts = parts.or_else(|| call.fields.iter().find(|field| meant(self, field)));
         let mut parts = self.parts(parts.map(|field| &field.value));
         for field in &call.fields {
-            self.field(field, &mut description, &mut parts);
+            let written = self.slice(field.key).to_owned();
+            let key = match self.meant(field, call) {
+                Some(meant) => {
+                    self.unknown_key(&written, field.key);
+                    meant.to_owned()
+                }
+                None => written,
+            };
+            self.field(field, &key, &mut description, &mut parts);
         }
         description.parts = self.finish_parts(parts, unread);
         // Where it is never closed, the rest of the file may be anywhere.
@@ -253,7 +271,10 @@ impl Loader {
         let start = call.name.unwrap_or(root.span);
         for (key, example) in KEYS {
             let Some(example) = example else { continue };
-            if !call.fields.iter().any(|field| self.slice(field.key) == key) {
+            let is_key = |field: &Field| {
+                self.slice(field.key) == key || self.meant(field, call) == Some(key)
+            };
+            if !call.fields.iter().any(is_key) {
                 description.unknown.chains |= key == "chains";
                 let message = format!("`Pipeline` needs `{key}`");
                 self.advise(start, "missing-key", message, format!("add `{example}`"));
@@ -261,15 +282,33 @@ impl Loader {
         }
     }
 
-    fn field(&mut self, field: &Field, description: &mut Description, parts: &mut parts::Parts) {
+    /// The key that was meant by one that is misspelt, if it is not there itself: its value is read as if it were
+    /// right, so that nothing follows.
+    fn meant(&self, field: &Field, call: &Call) -> Option<&'static str> {
+        let key = self.slice(field.key);
+        let later = LATER_KEYS.iter().map(|(key, _)| *key);
+        if KEYS.iter().any(|(known, _)| *known == key) || near(key, later).is_some() {
+            return None;
+        }
+        let meant = near(key, KEYS.iter().map(|(key, _)| *key))?;
+        let is_there = call.fields.iter().any(|field| self.slice(field.key) == meant);
+        (!is_there).then_some(meant)
+    }
+
+    fn field(
+        &mut self,
+        field: &Field,
+        key: &str,
+        description: &mut Description,
+        parts: &mut parts::Parts,
+    ) {
         let value = &field.value;
-        let key = self.slice(field.key).to_owned();
         if matches!(value.kind, Kind::Broken | Kind::Missing) {
             description.unknown.chains |= key == "chains";
             return;
         }
-        match key.as_str() {
-            "name" => description.name = self.value(value, &key, "a text").unwrap_or_default(),
+        match key {
+            "name" => description.name = self.value(value, key, "a text").unwrap_or_default(),
             "params" | "parts" => {} // read before
             "ports" => {
                 description.ports = self.ports(value, &mut description.unknown.ports);
@@ -280,13 +319,15 @@ impl Loader {
             }
             "hash_seed" => {
                 let what = "a whole number from 0 to 18446744073709551615";
-                description.hash_seed = self.value(value, &key, what);
+                description.hash_seed = self.value(value, key, what);
             }
             "cores" => {
+                description.cores_at = Some(value.span);
                 let cores = self.cores(value);
                 (description.cores, description.pinned) = cores.unwrap_or_default();
             }
             "pools" => {
+                description.pools_at = Some(value.span);
                 let mut args = Mapped::default();
                 args.copy(self.text.text(), value.span);
                 let about = About::new("`pools`", value.span, stage::POOL_KEYS);

@@ -58,7 +58,7 @@ enum Wrong {
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     list: Vec<Part>,
-    /// How many stages and uses were copied so far.
+    /// How many stages and uses there are so far.
     copies: usize,
 }
 
@@ -70,8 +70,8 @@ struct UseSpec {
 }
 
 impl Parts {
-    /// Most stages that parts make.
-    pub(super) const COPIES_MAX: usize = 10_000;
+    /// Most stages of a file, those that parts make among them.
+    pub(super) const STAGES_MAX: usize = 10_000;
     /// Deepest nesting of parts in parts.
     const DEPTH_MAX: usize = 64;
     /// Most circles that are looked for; whoever mends these sees the rest.
@@ -79,6 +79,12 @@ impl Parts {
 
     fn find(&self, name: &str) -> Option<usize> {
         self.list.iter().position(|part| part.name.text == name)
+    }
+
+    /// Counts one more stage; `None` where there are too many.
+    pub(super) fn count(&mut self) -> Option<()> {
+        self.copies += 1;
+        (self.copies <= Parts::STAGES_MAX).then_some(())
     }
 
     /// Copies the stages of a part to where `at` uses it. Whether all of them could be read; `None` where there
@@ -92,10 +98,7 @@ impl Parts {
         let mut whole = self.list[part].whole;
         self.list[part].used = true;
         for index in 0..self.list[part].items.len() {
-            self.copies += 1;
-            if self.copies > Parts::COPIES_MAX {
-                return None;
-            }
+            self.count()?;
             match &self.list[part].items[index] {
                 Item::Stage(stage) => out.push(used_at(stage, at)),
                 Item::Use(inner, _) => whole &= self.copy(*inner, at, out)?,

@@ -3,7 +3,35 @@
 use super::{Loader, common};
 use crate::error::instead;
 use crate::spec::{PortEntry, Word};
-use crate::text::tree::{Field, Node};
+use crate::text::Span;
+use crate::text::params::string_value;
+use crate::text::tree::{Field, Kind, Node};
+
+/// Where the arguments stand of ports that others are given in place of, but for the common keys, which stay.
+pub(super) fn replaced(text: &str, root: &Node, given: &[(String, String)]) -> Vec<Span> {
+    let slice = |span: Span| text.get(span.range()).unwrap_or_default();
+    let Kind::Call(call) = &root.kind else { return Vec::new() };
+    let ports = call.fields.iter().filter(|field| slice(field.key) == "ports");
+    let entries = ports.filter_map(|field| match &field.value.kind {
+        Kind::Map(entries) => Some(entries),
+        _ => None,
+    });
+    let is_given = |key: &Node| {
+        let name = string_value(slice(key.span));
+        given.iter().any(|(given, _)| Some(given) == name.as_ref())
+    };
+    let calls = entries.flatten().filter_map(|(key, value)| match &value.kind {
+        Kind::Call(call) if is_given(key) => Some(call),
+        _ => None,
+    });
+    calls
+        .flat_map(|call| {
+            let own = |field: &&Field| !common::KEYS.contains(&slice(field.key));
+            let fields = call.fields.iter().filter(own).map(|field| field.value.span);
+            call.values.iter().map(|value| value.span).chain(fields)
+        })
+        .collect()
+}
 
 impl Loader {
     /// The ports, and the names of those of which nothing else could be read.

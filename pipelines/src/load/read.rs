@@ -24,6 +24,11 @@ pub(super) fn any_of(names: &[&str]) -> String {
     }
 }
 
+/// Most ports, chains or parts of a file: what they have to do with each other is looked at in pairs.
+const ENTRIES_MAX: usize = 1000;
+/// Characters of a name.
+const NAME_MAX: usize = 200;
+
 impl Loader {
     pub(super) fn slice(&self, span: Span) -> &str {
         self.text.text().get(span.range()).unwrap_or_default()
@@ -136,6 +141,12 @@ impl Loader {
         example: &str,
     ) -> &'n [(Node, Node)] {
         match &node.kind {
+            Kind::Map(entries) if entries.len() > ENTRIES_MAX => {
+                let message =
+                    format!("`{key}` has {} entries; {ENTRIES_MAX} are possible", entries.len());
+                self.advise(node.span, "too-many-entries", message, "split the file");
+                &entries[..ENTRIES_MAX]
+            }
             Kind::Map(entries) => entries,
             Kind::Broken | Kind::Missing => &[],
             _ => {
@@ -157,7 +168,14 @@ impl Loader {
             // It is clear what was meant: what names it need not be told.
             return bare.then_some(Word { text: word, span: key.span });
         }
-        name.map(|text| Word { text, span: key.span })
+        let long = name.as_ref().is_some_and(|name| name.chars().count() > NAME_MAX);
+        if long {
+            let message = format!("this name is longer than {NAME_MAX} characters");
+            self.advise(key.span, "bad-value", message, "give it a shorter one");
+        }
+        // Cut, it is still told apart from others, and messages and tables stay readable.
+        let cut = |name: String| if long { name.chars().take(NAME_MAX).collect() } else { name };
+        name.map(|text| Word { text: cut(text), span: key.span })
     }
 
     /// A call, the fields whose keys are in `common` apart; `what` is said to be expected elsewhere.

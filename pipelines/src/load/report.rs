@@ -145,12 +145,22 @@ impl Mistake<'_> {
             };
         }
         let (sentence, kind_helps) = self.sentence();
+        let help = help.or_else(|| self.in_quotes());
         let kind = about.key(key).map(|known| known.kind).filter(|_| kind_helps);
         Said {
             code: "bad-value",
             message: format!("{what}{sentence}"),
             help: help.or_else(|| kind.map(|kind| format!("it takes {}", with_article(kind)))),
         }
+    }
+
+    /// Where a text is wanted, and a word stands there: the text.
+    fn in_quotes(&self) -> Option<String> {
+        let is_word = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+        let bare = !self.found.is_empty() && self.found.chars().all(is_word);
+        let word = bare && self.found.starts_with(char::is_alphabetic);
+        let wanted = self.message.starts_with("expected string");
+        (wanted && word).then(|| format!("write `\"{}\"`", self.found))
     }
 
     /// What the reader says of a value, as a sentence about its key that goes on after `what`; and whether the
@@ -181,6 +191,10 @@ impl Mistake<'_> {
                 // A sentence that begins with the value does not name the key.
                 None if bare.starts_with(|c: char| c.is_ascii_digit()) && !key.is_empty() => {
                     return (format!(": `{key}`: {bare}"), false);
+                }
+                // The reader of a stage knows its own keys, not those further in.
+                None if bare.ends_with("cannot be written") && !key.is_empty() => {
+                    return (format!(": {bare} for `{key}`"), false);
                 }
                 None => return (format!(": {}", self.message), false),
             },
@@ -255,12 +269,14 @@ fn place_of(error: &ConfigError, args: &str, root: &Node) -> Option<Span> {
     Some(ended.or(own.map(|field| field.value.span)).unwrap_or(named))
 }
 
-/// The whole text or number that a place is in.
+/// The whole text, number or word that a place is in.
 fn leaf_at(node: &Node, place: Span) -> Option<Span> {
     let around = node.span.start <= place.start && place.start < node.span.end;
     match node.kind {
         _ if !around => None,
         Kind::Str | Kind::Plain => Some(node.span),
+        // A word that stands alone.
+        Kind::Call(tree::Call { brackets: None, .. }) => Some(node.span),
         _ => node.children().into_iter().find_map(|child| leaf_at(child, place)),
     }
 }

@@ -42,7 +42,7 @@ impl Loader {
         let mut stage = StageEntry::plain(entry);
         for field in &common {
             match self.slice(field.key) {
-                "name" => stage.name = self.name(&field.value).map(|word| word.text),
+                "name" => stage.name = self.name(&field.value),
                 "offload" => {
                     let choices = [
                         ("Auto", Offload::Auto),

@@ -2,7 +2,7 @@
 
 use super::exits::exits;
 use super::flow::Flow;
-use super::graph::{At, Graph, id, stage, title};
+use super::graph::{At, Graph, id, port_out, stage, title};
 use super::verdict::{Absent, Entry, Site};
 use super::{Contract, Exit, Verdict};
 use crate::check::{Checked, CheckedChain, CheckedPort, CheckedStage, CheckedStep};
@@ -18,6 +18,8 @@ pub(super) struct Decided {
     pub(super) exits: Vec<Exit>,
     /// The stages that bring in what comes to each.
     pub(super) sources: Vec<BTreeSet<usize>>,
+    /// The stages that what leaves each may end at.
+    sinks: Vec<BTreeSet<usize>>,
     pub(super) needs: Vec<Vec<Need>>,
     pub(super) verdicts: Vec<Vec<Verdict>>,
     /// The stages whose superpackets may be among those that each hands on.
@@ -39,11 +41,14 @@ pub(super) fn decide(checked: &Checked, source: &Source) -> Decided {
         stage.filter(|stage| stage.info.role == Role::Source).map(|_| node)
     };
     let sources = graph.behind(is_source);
+    let is_sink = |node: usize| stage(chains, graph.at[node]).and_then(port_out).map(|_| node);
+    let sinks = graph.ahead(is_sink);
     let count = graph.at.len();
     let mut decided = Decided {
         graph,
         exits,
         sources,
+        sinks,
         needs: vec![Vec::new(); count],
         verdicts: vec![Vec::new(); count],
         makers: vec![BTreeSet::new(); count],
@@ -127,6 +132,7 @@ impl Decided {
             entries: self.entries(checked, source, node),
             exit: &self.exits[node],
             out,
+            one_part: if stage.traits.cuts { self.one_part(checked, node) } else { Vec::new() },
             place_of: &|span| source.place_name(span),
             absent: self.absent(checked, behind, node, &came),
         };
@@ -141,6 +147,16 @@ impl Decided {
     fn place(&self, chains: &[CheckedChain], source: &Source, node: usize) -> String {
         let span = span(chains, self.graph.at[node]);
         span.map_or(String::new(), |span| source.place_name(span))
+    }
+
+    /// The ports ahead that take no packets of several parts.
+    fn one_part<'a>(&self, checked: &'a Checked, node: usize) -> Vec<&'a str> {
+        let sinks = self.sinks[node].iter();
+        let names = sinks.filter_map(|&to| port_out(stage(&checked.chains, self.graph.at[to])?));
+        let names: BTreeSet<&str> = names.collect();
+        let ports = checked.ports.iter().filter(|port| names.contains(port.name.as_str()));
+        let ports = ports.filter(|port| !port.facts.granted.contains(Caps::MULTI_PART));
+        ports.map(|port| port.name.as_str()).collect()
     }
 
     fn entries<'a>(&self, checked: &'a Checked, source: &Source, node: usize) -> Vec<Entry<'a>> {

@@ -12,9 +12,11 @@ mod graph;
 mod refuse;
 #[cfg(test)]
 mod tests;
+mod unasked;
 mod verdict;
 mod ways;
 
+pub(crate) use unasked::UNASKED;
 pub use ways::Way;
 
 use crate::check::Checked;
@@ -133,9 +135,10 @@ pub(crate) fn negotiate(
     problems: &mut Collector,
 ) -> Result<Negotiated, Failure> {
     let graph = graph::Graph::of(&checked.chains);
+    let source = problems.source();
+    unasked::withhold(&mut checked, &graph, &source);
     let exits = exits::exits(&checked.chains, &graph);
     finish::add_steps(&mut checked.chains, &graph, &exits, registry)?;
-    let source = problems.source();
     let decided = decide::decide(&checked, &source);
     refuse::refuse(&checked, &decided, problems);
     let ways = ways::ways(&checked, &decided, problems);

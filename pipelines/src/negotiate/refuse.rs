@@ -5,11 +5,13 @@
 
 use super::decide::{Decided, port, span};
 use super::flow::Flow;
-use super::graph::{port_out, stage, title};
+use super::graph::{At, port_out, stage, title};
 use super::{Verdict, Where};
 use crate::check::{Checked, CheckedPort, CheckedStage};
 use crate::error::Collector;
-use corelane_runtime::offload::{Looks, Offload};
+use crate::text::Span;
+use corelane_runtime::offload::{Looks, Need, Offload};
+use corelane_runtime::stage::spec::Role;
 
 /// Notes all of it.
 pub(super) fn refuse(checked: &Checked, decided: &Decided, problems: &mut Collector) {
@@ -28,33 +30,89 @@ pub(super) fn refuse(checked: &Checked, decided: &Decided, problems: &mut Collec
             problems.error_at(span, "edge-contract", message, Some(clash.cure));
         }
         if stage.offload == Offload::Require {
-            let title = title(&checked.chains, at);
-            for (need, verdict) in decided.needs[node].iter().zip(&decided.verdicts[node]) {
-                let open = matches!(verdict.place, Where::Software | Where::Both);
-                if open && need.caps.is_some() && !need.optional {
-                    let (message, help) = unmet(&title, verdict);
-                    problems.error_at(span, "offload-required", message, Some(help));
-                }
-            }
+            required(checked, decided, node, span, problems);
         }
     }
 }
 
-fn unmet(stage: &str, verdict: &Verdict) -> (String, String) {
-    let work = &verdict.work;
-    let missing: Vec<String> = verdict
-        .asked
+/// Whether `offload: Require` is about it. What differs from the plain kinds of superpackets is not: hardly a device
+/// does all of that, and the rest of what comes is left to it all the same.
+fn counts(need: &Need) -> bool {
+    let refines = !need.about.is_empty() && Looks::REFINED.contains(need.about);
+    need.caps.is_some() && !need.optional && !refines
+}
+
+/// Notes what hardware must do for a stage and cannot, all in one.
+fn required(
+    checked: &Checked,
+    decided: &Decided,
+    node: usize,
+    span: Span,
+    problems: &mut Collector,
+) {
+    let at = decided.graph.at[node];
+    let Some(stage) = stage(&checked.chains, at) else { return };
+    let needs = decided.needs[node].iter().zip(&decided.verdicts[node]);
+    let mut needs = needs.filter(|(need, _)| counts(need)).peekable();
+    if needs.peek().is_none() && stage.info.role == Role::Middle {
+        let message =
+            format!("`offload: Require` has no effect on `{}`", title(&checked.chains, at));
+        let help = "no port can do any of its work; leave the key out";
+        problems.warning_at(span, "no-effect", message, Some(help.to_owned()));
+    }
+    let open = |verdict: &&Verdict| matches!(verdict.place, Where::Software | Where::Both);
+    let unmet: Vec<&Verdict> = needs.map(|(_, verdict)| verdict).filter(open).collect();
+    if !unmet.is_empty() {
+        let (message, help) = self::unmet(&who(checked, at), &unmet);
+        problems.error_at(span, "offload-required", message, Some(help));
+    }
+}
+
+/// Who says so: the stage, or the `Tx` that it was added for.
+fn who(checked: &Checked, (chain, step): At) -> String {
+    let chains = &checked.chains;
+    let own = |&step: &usize| stage(chains, (chain, step)).is_some_and(|stage| !stage.added);
+    let own = (step..chains[chain].steps.len()).find(own).unwrap_or(step);
+    let own_title = title(chains, (chain, own));
+    match own == step {
+        true => format!("`{own_title}` says `offload: Require`, but hardware does not do"),
+        false => format!(
+            "`{own_title}` says `offload: Require`, which holds for `{}` too, but hardware does not do",
+            title(chains, (chain, step))
+        ),
+    }
+}
+
+fn unmet(who: &str, unmet: &[&Verdict]) -> (String, String) {
+    let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
+    for asked in unmet.iter().flat_map(|verdict| &verdict.asked) {
+        if asked.answer == "yes" {
+            continue;
+        }
+        let (port, bit) = (asked.port.as_str(), asked.capability.as_str());
+        match missing.iter_mut().find(|(name, _)| *name == port) {
+            Some((_, bits)) if bits.contains(&bit) => {}
+            Some((_, bits)) => bits.push(bit),
+            None => missing.push((port, vec![bit])),
+        }
+    }
+    let works: Vec<String> = unmet.iter().map(|verdict| format!("`{}`", verdict.work)).collect();
+    let mut reasons: Vec<&str> = Vec::new();
+    for verdict in unmet {
+        if !reasons.contains(&verdict.reason.as_str()) {
+            reasons.push(&verdict.reason);
+        }
+    }
+    let message = format!("{who} {}: {}", works.join(", "), reasons.join("; "));
+    let ports = missing
         .iter()
-        .filter(|asked| asked.answer != "yes")
-        .map(|asked| format!("`{}` a port that grants {}", asked.port, asked.capability))
-        .collect();
-    let message = format!(
-        "`{stage}` says `offload: Require`, but hardware does not do `{work}` for it: {}",
-        verdict.reason
-    );
+        .map(|(port, bits)| format!("`{port}` a port that grants {}", bits.join(", ")));
     let help = match missing.is_empty() {
         true => "write `offload: Auto`, or let all packets leave by one port".to_owned(),
-        false => format!("write `offload: Auto`, or make {}", missing.join(" and ")),
+        false => {
+            let ports = ports.collect::<Vec<_>>().join(" and ");
+            format!("write `offload: Auto`, or make {ports}")
+        }
     };
     (message, help)
 }

@@ -6,6 +6,7 @@ use crate::fixture::{self, machine};
 use crate::place::{Plan, PlannedStage};
 use crate::{Failure, Pipeline, Problems, Registry};
 use corelane_runtime::Error;
+use corelane_runtime::offload::Caps;
 use corelane_runtime::packet::Burst;
 use corelane_runtime::stage::spec::{Role, Traits};
 use corelane_runtime::stage::{
@@ -220,7 +221,7 @@ fn stages_on_the_way_keep_work_from_the_port() {
 #[test]
 fn software_only_names_the_line_that_says_so() {
     let chain = r#""main": [Rx("in"), ChecksumValidate(offload: SoftwareOnly), Gro, Tx(port: "a", offload: SoftwareOnly)]"#;
-    let plan = plan(chain, "All", "All");
+    let plan = plan(chain, "[\"rx_tcp\"]", "All");
     let (place, reason) = said(&plan, "main.1", "outer tcp");
     assert_eq!(place, Where::Software);
     let expected = "offload: SoftwareOnly, description:6:20; each payload byte is read once";
@@ -231,11 +232,147 @@ fn software_only_names_the_line_that_says_so() {
     assert!(reason.starts_with("offload: SoftwareOnly, description:6:66; cut here"), "{reason}");
     // What Rx does not take over, nobody behind it can use.
     let chain = r#""main": [Rx(port: "in", offload: SoftwareOnly), ChecksumValidate, Tx("a")]"#;
-    let plan = self::plan(chain, "All", "All");
+    let plan = self::plan(chain, "[\"rx_tcp\"]", "All");
     let (place, reason) = said(&plan, "main.1", "outer tcp");
     assert_eq!(place, Where::Software);
     let expected = "in: offload: SoftwareOnly, description:6:10; each payload byte is read once";
     assert_eq!(reason, expected);
+}
+
+/// What a port has that joins.
+const JOINS: &str = "[\"rx_ip\", \"rx_tcp\", \"rx_udp\", \"rx_hw_gro\", \"rx_hash\"]";
+
+#[test]
+fn a_port_that_every_rx_leaves_to_software_is_not_asked_for_anything_it_receives() {
+    let chain =
+        r#""main": [Rx(port: "in", offload: SoftwareOnly), ChecksumValidate, Gro, Tx("a")]"#;
+    let plan = plan(chain, JOINS, "All");
+    let port = plan.ports.iter().find(|port| port.name == "in").expect("a port");
+    assert_eq!(
+        (port.facts.granted & Caps::RX_WORK, port.withheld),
+        (Caps::empty(), port.config.facts().granted & Caps::RX_WORK)
+    );
+    assert!(port.withheld.contains(Caps::RX_HW_GRO));
+    let expected =
+        "in: rx_hw_gro = No (offload: SoftwareOnly at description:6:10); the port joins none";
+    assert_eq!(said(&plan, "main.0", "joined segments"), (Where::Nothing, expected.into()));
+    assert_eq!(said(&plan, "main.1", "outer tcp").0, Where::Software);
+    assert_eq!(said(&plan, "main.2", "join tcp").0, Where::Software);
+    let before = plan.contracts.iter().find(|edge| edge.from == "main.0").expect("an edge");
+    assert!(before.superpackets.is_empty());
+    // Of what leaves by it nothing changes.
+    let chain = r#""main": [Rx(port: "in", offload: SoftwareOnly), Gro, Tx("in")]"#;
+    let plan = self::plan(chain, "All", "None");
+    assert_eq!(said(&plan, "main.+Gso", "tcp over ipv4").0, Where::Hardware);
+}
+
+#[test]
+fn what_a_port_joins_for_another_rx_cannot_be_undone_and_the_rows_say_so() {
+    let chains = r#""main": [Rx(port: "in", offload: SoftwareOnly), ChecksumValidate, Gro, Tx("a")],
+        "more": [Rx("in"), Drop]"#;
+    let plan = plan(chains, JOINS, "All");
+    assert!(plan.ports.iter().all(|port| port.withheld.is_empty()));
+    let expected = "in: rx_hw_gro = Yes, as another Rx on it lets it, which cannot be undone here";
+    assert_eq!(said(&plan, "main.0", "joined segments"), (Where::Hardware, expected.into()));
+    let (place, reason) = said(&plan, "main.1", "outer tcp");
+    let expected = "in: offload: SoftwareOnly, description:6:10, but rx_hw_gro = Yes: what it joined comes checked and stays joined; where not, each payload byte is read once";
+    assert_eq!((place, reason.as_str()), (Where::Both, expected));
+    assert_eq!(said(&plan, "main.1", "outer udp").0, Where::Software);
+    assert_eq!(said(&plan, "main.2", "join tcp").0, Where::Both);
+}
+
+#[test]
+fn stages_that_leave_nothing_to_a_port_that_joins_say_what_comes_joined() {
+    let chain = r#""main": [Rx("in"), ChecksumValidate(offload: SoftwareOnly), Gro(offload: SoftwareOnly), Tx("a")]"#;
+    let plan = plan(chain, JOINS, "All");
+    for (id, work, place, here) in [
+        ("main.1", "outer ipv4", "description:6:20", "20 to 60 header bytes are read"),
+        ("main.1", "outer tcp", "description:6:20", "each payload byte is read once"),
+        (
+            "main.2",
+            "join tcp",
+            "description:6:61",
+            "segments are joined by flow, nothing is copied",
+        ),
+    ] {
+        let expected = format!(
+            "offload: SoftwareOnly, {place}; in: rx_hw_gro = Yes: what it joined comes checked and stays joined; others: {here}"
+        );
+        assert_eq!(said(&plan, id, work), (Where::Both, expected), "{id} {work}");
+    }
+    for (id, work) in [("main.1", "outer udp"), ("main.2", "join udp")] {
+        assert_eq!(said(&plan, id, work).0, Where::Software, "{id} {work}");
+    }
+    // Behind a stage that cuts all of it there is none.
+    let chain = r#""main": [Rx("in"), Gso, Picky, Gro(offload: SoftwareOnly), Tx("a")]"#;
+    assert_eq!(said(&self::plan(chain, JOINS, "All"), "main.3", "join tcp").0, Where::Software);
+}
+
+#[test]
+fn where_tx_copies_the_row_of_the_cut_says_so() {
+    let clause = "but `a` takes no packets of several parts (multi_part = No), so Tx copies the payloads of those cut from what came joined";
+    for (chain, caps_in, caps_out, copies) in [
+        ("Count", JOINS, "[\"tx_tcp4\"]", true),
+        ("Count", JOINS, "[\"multi_part\"]", false),
+        ("Gro", "None", "[\"tx_tcp4\"]", false),
+    ] {
+        let chain = format!("\"main\": [Rx(\"in\"), {chain}, Tx(\"a\")]");
+        let (place, reason) = said(&plan(&chain, caps_in, caps_out), "main.+Gso", "tcp over ipv4");
+        assert_eq!(
+            (place, reason.contains(clause)),
+            (Where::Software, copies),
+            "{chain}: {reason}"
+        );
+    }
+}
+
+#[test]
+fn what_came_unfinished_is_not_read_and_the_rows_say_so() {
+    let clause = "; those that came unfinished are not read";
+    for (caps, unfinished) in [("[\"rx_partial\"]", true), ("None", false)] {
+        let plan = plan(BUMP, caps, "All");
+        for work in ["outer tcp", "outer udp", "inner tcp, inner udp"] {
+            let (_, reason) = said(&plan, "main.1", work);
+            assert_eq!(reason.ends_with(clause), unfinished, "{work}: {reason}");
+        }
+        for work in ["outer ipv4", "inner ipv4"] {
+            assert!(!said(&plan, "main.1", work).1.contains(clause), "{work}");
+        }
+    }
+}
+
+#[test]
+fn require_on_gso_is_about_the_plain_kinds_and_is_told_once() {
+    let chain = r#""main": [Rx("in"), Gro, Gso(offload: Require), Tx("a")]"#;
+    let kinds = "[\"tso4\", \"tso6\", \"uso4\", \"uso6\"]";
+    assert_eq!(
+        said(&plan(chain, "None", kinds), "main.2", "cwr on every segment").0,
+        Where::Software
+    );
+    let problems = refused(chain, "None", "None");
+    let found: Vec<_> =
+        problems.list.iter().filter(|problem| problem.code == "offload-required").collect();
+    let [problem] = found.as_slice() else { panic!("{problems}") };
+    let works = "`tcp over ipv4`, `tcp over ipv6`, `udp over ipv4`, `udp over ipv6`: a: tso4 = No";
+    assert!(problem.message.contains(works), "{}", problem.message);
+    let help = "write `offload: Auto`, or make `a` a port that grants tso4, tso6, uso4, uso6";
+    assert_eq!(problem.help.as_deref(), Some(help));
+}
+
+#[test]
+fn an_added_step_requires_what_its_tx_does_and_that_is_named() {
+    let chain = r#""main": [Rx("in"), Gro, Tx(port: "a", offload: Require)]"#;
+    let problems = refused(chain, "None", "None").to_string();
+    let expected = "`main.2 Tx` says `offload: Require`, which holds for `main.+Gso` too, but hardware does not do";
+    assert!(problems.contains(expected) && problems.contains(":6:25"), "{problems}");
+}
+
+#[test]
+fn require_on_a_stage_no_port_works_for_is_a_warning() {
+    let chain = r#""main": [Rx("in"), Count(offload: Require), Tx(port: "a", offload: Require)]"#;
+    let warnings = plan(chain, "None", "All").warnings().to_string();
+    assert!(warnings.contains("`offload: Require` has no effect on `main.1 Count`"), "{warnings}");
+    assert_eq!(warnings.matches("no effect").count(), 1, "{warnings}");
 }
 
 #[test]

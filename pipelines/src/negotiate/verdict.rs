@@ -11,6 +11,9 @@ use corelane_runtime::offload::{Answer, Caps, Facts, Looks, Need, Offload, Side}
 /// The source of a record that the description itself is.
 const DESCRIPTION: &str = "the description";
 
+/// What cannot be undone behind a port that joins.
+const STAYS_JOINED: &str = ": what it joined comes checked and stays joined";
+
 /// A port that packets come from.
 pub(super) struct Entry<'a> {
     pub(super) port: &'a CheckedPort,
@@ -32,6 +35,8 @@ pub(super) struct Site<'a> {
     pub(super) exit: &'a Exit,
     /// The exit, where it is a port.
     pub(super) out: Option<&'a CheckedPort>,
+    /// Ports that what is cut here goes to and that take no packets of several parts.
+    pub(super) one_part: Vec<&'a str>,
     /// Says where a range of the file is.
     pub(super) place_of: &'a dyn Fn(Span) -> String,
     /// Why there are no superpackets, no unfinished checksums, no unchecked ones.
@@ -50,13 +55,18 @@ pub(super) struct Absent {
 struct Said {
     asked: Vec<Asked>,
     yes: bool,
+    /// Not to be asked, but what it has joined comes so.
+    joined: bool,
     text: String,
 }
 
 impl Site<'_> {
     /// Decides one need.
     pub(super) fn decide(&self, need: &Need) -> Verdict {
-        let (place, asked, reason) = self.settle(need);
+        let (place, asked, mut reason) = self.settle(need);
+        if matches!(place, Where::Software | Where::Both) {
+            reason.push_str(&self.beside(need));
+        }
         let (work, software) = (need.work.to_owned(), need.software.to_owned());
         Verdict { work, place, asked, software, reason }
     }
@@ -76,13 +86,61 @@ impl Site<'_> {
             };
         };
         if self.offload == Offload::SoftwareOnly && !need.optional {
-            return here(format!("offload: SoftwareOnly, {}", self.place));
+            let why = format!("offload: SoftwareOnly, {}", self.place);
+            return self.but_for_joined(need, caps, &why).unwrap_or_else(|| here(why));
         }
         match (need.side, self.out) {
             (Side::Entry, _) => self.of_entries(need, caps),
             (Side::Exit, Some(port)) => self.of_exit(need, caps, port),
             (Side::Exit, None) => here(self.why_no_exit()),
         }
+    }
+
+    /// Whether packets may come here that a port has joined, and that came along with `caps`.
+    fn comes_joined(&self, port: &CheckedPort, caps: Caps) -> bool {
+        port.facts.granted.contains(Caps::RX_HW_GRO)
+            && Caps::RX_HW_GRO.with_implied().contains(caps)
+            && self.looks.intersects(Looks::BARE_TCP4 | Looks::BARE_TCP6)
+    }
+
+    /// No port is to be asked, but what one has joined cannot be undone, and only the port can have checked it.
+    fn but_for_joined(
+        &self,
+        need: &Need,
+        caps: Caps,
+        why: &str,
+    ) -> Option<(Where, Vec<Asked>, String)> {
+        if need.side != Side::Entry {
+            return None;
+        }
+        let joining = self.entries.iter().map(|entry| entry.port);
+        let joining: Vec<&CheckedPort> =
+            joining.filter(|port| self.comes_joined(port, caps)).collect();
+        let said = joining.iter().map(|port| format!("{}: rx_hw_gro = Yes", port.name));
+        let asked = joining.iter().map(|port| answer(&port.name, &port.facts, Caps::RX_HW_GRO));
+        let reason = format!("{why}; {}{STAYS_JOINED}; others: {}", join(said), need.software);
+        (!joining.is_empty()).then(|| (Where::Both, asked.collect(), reason))
+    }
+
+    /// What else is true of work that is done here.
+    fn beside(&self, need: &Need) -> String {
+        // Headers inside tunnels are read all the same; what a sum of the datagram would spare is sums of payloads.
+        let sums = need.about.intersects(Looks::UNCHECKED_TCP | Looks::UNCHECKED_UDP)
+            || need.about.intersects(Looks::UNCHECKED_INNER) && need.instead.is_some();
+        if sums && self.looks.intersects(Looks::PARTIAL) {
+            return "; those that came unfinished are not read".to_owned();
+        }
+        let cuts = need.about.intersects(Looks::SUPER | Looks::BARE | Looks::REFINED);
+        if cuts && self.looks.intersects(Looks::BARE) && !self.one_part.is_empty() {
+            let ports: Vec<String> = self.one_part.iter().map(|port| format!("`{port}`")).collect();
+            let verb = if ports.len() > 1 { "take" } else { "takes" };
+            let ports = ports.join(" and ");
+            return format!(
+                "; but {ports} {verb} no packets of several parts (multi_part = No), so Tx copies the payloads of \
+                 those cut from what came joined"
+            );
+        }
+        String::new()
     }
 
     /// No port is asked for the work, but one may spare most of it.
@@ -115,6 +173,8 @@ impl Site<'_> {
             _ if need.optional => Where::Hardware,
             _ => Where::Both,
         };
+        let joined = !need.optional && said.iter().any(|said| said.joined);
+        let place = if place == Where::Software && joined { Where::Both } else { place };
         let all_spared = !said.is_empty()
             && self.entries.iter().all(|entry| {
                 self.spares(need, caps, entry) || self.entry_says(need, caps, entry).yes
@@ -129,10 +189,19 @@ impl Site<'_> {
     fn entry_says(&self, need: &Need, caps: Caps, entry: &Entry<'_>) -> Said {
         let name = &entry.port.name;
         if let Some(place) = entry.ignored.as_ref().filter(|_| !need.optional) {
-            let text = format!("{name}: offload: SoftwareOnly, {place}");
-            return Said { asked: Vec::new(), yes: false, text };
+            let mut text = format!("{name}: offload: SoftwareOnly, {place}");
+            let mut asked = Vec::new();
+            let joined = self.comes_joined(entry.port, caps);
+            if joined {
+                asked.push(answer(name, &entry.port.facts, Caps::RX_HW_GRO));
+                text.push_str(&format!(", but rx_hw_gro = Yes{STAYS_JOINED}"));
+            }
+            return Said { asked, yes: false, joined, text };
         }
         let mut said = self.port_says(entry.port, caps);
+        if need.optional && said.yes && self.offload == Offload::SoftwareOnly {
+            said.text.push_str(", as another Rx on it lets it, which cannot be undone here");
+        }
         if let Some((instead, how)) = need.instead.filter(|_| self.spares(need, caps, entry)) {
             said.asked.push(answer(name, &entry.port.facts, instead));
             said.text = format!("{}, {} = Yes: {how}", said.text, instead.names());
@@ -179,7 +248,9 @@ impl Site<'_> {
                 let names = names.collect::<Vec<_>>().join(", ");
                 let word = if first.answer == "unknown" { "Unknown" } else { "No" };
                 // What a device said is quoted; where the file says it, that line is named.
-                let why = match (&first.why, port.facts.why(first_bit(&missing))) {
+                let bit = first_bit(&missing);
+                let quoted = port.facts.why(bit).filter(|_| !port.withheld.contains(bit));
+                let why = match (&first.why, quoted) {
                     (Some(why), Some(_)) => format!(" (\"{why}\")"),
                     (Some(why), None) => format!(" ({why})"),
                     (None, _) => String::new(),
@@ -187,7 +258,7 @@ impl Site<'_> {
                 format!("{}: {names} = {word}{why}", port.name)
             }
         };
-        Said { yes: missing.is_empty(), text, asked }
+        Said { yes: missing.is_empty(), joined: false, text, asked }
     }
 
     /// Why a capability is not there, where that is nothing but what somebody wrote.

@@ -51,7 +51,8 @@ pub(super) fn check(cores: &Cores, machine: &Machine) -> Result<(), Error> {
     match cores {
         Cores::Count(count) if *count > machine.cpus.len() => {
             let message = format!(
-                "{count} CPUs are asked for, but this process may use {}; ask for fewer, or allow more (taskset)",
+                "{count} CPUs are asked for, but this process may use {}; ask for fewer, allow more (taskset), or plan \
+                 for another machine (--topology)",
                 machine.cpus.len()
             );
             Err(Error::user("cores", message))
@@ -61,7 +62,8 @@ pub(super) fn check(cores: &Cores, machine: &Machine) -> Result<(), Error> {
             for (name, cpu) in all {
                 if machine.cpu(*cpu).is_none() {
                     let message = format!(
-                        "`{name}` is pinned to CPU {cpu}, which this process may not use; it may use {}",
+                        "`{name}` is pinned to CPU {cpu}, which this process may not use; pin it to one of {}, or \
+                         plan for another machine (--topology)",
                         allowed()
                     );
                     return Err(Error::user("cores", message));
@@ -311,16 +313,21 @@ fn left_free(plan: &Plan, cores: &Cores, machine: &Machine) -> Vec<(Vec<usize>, 
     let (siblings, others): (Vec<&Cpu>, Vec<&Cpu>) = free.into_iter().partition(|cpu| is_mate(cpu));
     let ids = |cpus: &[&Cpu]| cpus.iter().map(|cpu| cpu.id).collect::<Vec<usize>>();
     let firsts = plan.actors.iter().filter(|actor| actor.copy.0 == 0 && receives(plan, actor));
-    let copies: Vec<String> =
-        firsts.map(|actor| format!("{} has {}", actor.base, actor.why_copies)).collect();
+    // Why there are no more of each stands at the actor.
+    let copies: Vec<String> = firsts
+        .map(|actor| {
+            let copies = if actor.copy.1 == 1 { "copy" } else { "copies" };
+            format!("{} has {} {copies}", actor.base, actor.copy.1)
+        })
+        .collect();
     let why = match cores {
         Cores::Count(count) if used.len() < *count => {
             let asked = number(*count, "CPU");
-            format!("{asked} asked for, {} needed: {}", used.len(), copies.join("; "))
+            format!("{asked} asked for, {} needed: {}", used.len(), copies.join(", "))
         }
         Cores::Count(count) => format!("{} asked for", number(*count, "CPU")),
         Cores::Pin(_) => "pinned to no actor".to_owned(),
-        Cores::Auto => format!("no actor is left for them: {}", copies.join("; ")),
+        Cores::Auto => format!("no actor is left for them: {}", copies.join(", ")),
     };
     let mut groups = Vec::new();
     if !others.is_empty() {

@@ -73,6 +73,7 @@ mod tests {
             to: (1, 0),
             capacity: 1,
             on_full: OnFull::Wait,
+            place: None,
             reason: String::new(),
         };
         plan.rings.push(back);

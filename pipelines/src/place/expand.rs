@@ -30,10 +30,11 @@ pub(super) fn expand(
 ) -> Result<Plan, Error> {
     check_rings(&layout)?;
     let spreads = spreads(&layout);
+    let places = ring_places(&chains, source);
     let (stages, numbers) = stages(chains, &spreads, source);
     let Layout { drafts, copies } = layout;
     let counts: Vec<usize> = copies.iter().map(|copies| copies.count).collect();
-    let expander = Expander { drafts: &drafts, counts: &counts, numbers: &numbers };
+    let expander = Expander { drafts: &drafts, counts: &counts, numbers: &numbers, places };
     let mut actors = Vec::new();
     for (number, (draft, copies)) in drafts.actors.iter().zip(&copies).enumerate() {
         for copy in 0..copies.count {
@@ -97,6 +98,18 @@ fn spreads(layout: &Layout) -> Spreads {
     let rings = layout.drafts.rings.iter();
     let ways = rings.map(|ring| (ring.key, (layout.copies[ring.to].count, ring.by)));
     ways.filter(|(_, (ways, _))| *ways > 1).collect()
+}
+
+/// Where the file has its rings.
+fn ring_places(chains: &[CheckedChain], source: &Source) -> BTreeMap<At, String> {
+    let steps = chains.iter().enumerate().flat_map(|(number, chain)| {
+        chain.steps.iter().enumerate().map(move |(step, content)| ((number, step), content))
+    });
+    let rings = steps.filter_map(|(at, content)| match content {
+        CheckedStep::Ring(ring) => Some((at, source.place_name(ring.span))),
+        CheckedStep::Stage(_) => None,
+    });
+    rings.collect()
 }
 
 /// Numbers of stages: by their place, and of the spreading step at a place.
@@ -196,6 +209,8 @@ struct Expander<'a> {
     drafts: &'a Drafts,
     counts: &'a [usize],
     numbers: &'a Numbers,
+    /// Where the rings of the file stand.
+    places: BTreeMap<At, String>,
 }
 
 impl Expander<'_> {
@@ -260,6 +275,7 @@ impl Expander<'_> {
                         to: (self.first(ring.to) + to, 0),
                         capacity: ring.capacity,
                         on_full: ring.on_full,
+                        place: self.places.get(&ring.key).cloned(),
                         reason: reason.clone(),
                     });
                 }
@@ -268,16 +284,14 @@ impl Expander<'_> {
         rings
     }
 
-    /// Rings into the same actor are told apart by where they come from, those of copies by both ends.
+    /// The copy behind it; where it is not the only ring into that, the one before it too. Has none of the signs
+    /// that compare, so that expectations can name it.
     fn ring_name(&self, ring: &DraftRing, from: usize, to: usize) -> String {
-        let base = &self.drafts.actors[ring.to].name;
-        let producer = self.name(ring.from, from);
-        let copies = self.counts[ring.from] > 1 || self.counts[ring.to] > 1;
-        let feeders = self.drafts.rings.iter().filter(|other| other.to == ring.to).count();
-        match (copies, feeders) {
-            (true, _) => format!("{base}: {producer} -> {}", self.name(ring.to, to)),
-            (false, 1) => base.clone(),
-            (false, _) => format!("{base}<-{producer}"),
+        let (producer, consumer) = (self.name(ring.from, from), self.name(ring.to, to));
+        let into = self.drafts.rings.iter().filter(|other| other.to == ring.to);
+        match into.map(|other| self.counts[other.from]).sum() {
+            1_usize => consumer,
+            _ => format!("{consumer} from {producer}"),
         }
     }
 

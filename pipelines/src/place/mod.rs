@@ -25,6 +25,7 @@ pub use view::{PlacedActor, PlacedRing, Placement};
 use crate::check::CheckedPort;
 use crate::error::{Failure, Problems, Source};
 use crate::negotiate::{Contract, Exit, Negotiated, Verdict, Way};
+use crate::text::Span;
 use corelane_runtime::Error;
 use corelane_runtime::actor::OnPanic;
 use corelane_runtime::edge::OnFull;
@@ -134,6 +135,8 @@ pub(crate) struct PlannedRing {
     pub(crate) to: (usize, usize),
     pub(crate) capacity: usize,
     pub(crate) on_full: OnFull,
+    /// Where the file has it, if it does.
+    pub(crate) place: Option<String>,
     /// Why it is there.
     pub(crate) reason: String,
 }
@@ -214,13 +217,18 @@ impl Plan {
     }
 }
 
-/// An error about one of these ports, with the place where the description has that port.
-fn located(mut error: Error, ports: &[CheckedPort], source: &Source) -> Error {
-    let port = ports.iter().find(|port| error.what == format!("port {}", port.name));
-    if let Some(port) = port.filter(|_| error.user) {
-        error.message.push_str(&format!(" ({})", source.place_name(port.span)));
+/// An error about what stands at a place of the description, with that place.
+fn at(mut error: Error, place: Option<Span>, source: &Source) -> Error {
+    if let Some(place) = place.filter(|_| error.user) {
+        error.message.push_str(&format!(" ({})", source.place_name(place)));
     }
     error
+}
+
+/// An error about one of these ports, with the place where the description has that port.
+fn located(error: Error, ports: &[CheckedPort], source: &Source) -> Error {
+    let port = ports.iter().find(|port| error.what == format!("port {}", port.name));
+    at(error, port.map(|port| port.span), source)
 }
 
 /// Places a checked description on a machine.
@@ -232,19 +240,24 @@ pub(crate) fn place(
     let Negotiated { checked, edges, ways } = negotiated;
     let hash = hash::Hasher::of(&checked, &edges);
     // First of all: what follows would count copies for CPUs that are not there.
-    cpus::check(&checked.cores, machine)?;
-    let layout = owners::settle(&checked, machine)
-        .map_err(|error| located(error, &checked.ports, &source))?;
+    let (cores_at, pools_at) = (checked.cores_at, checked.pools_at);
+    cpus::check(&checked.cores, machine).map_err(|error| at(error, cores_at, &source))?;
+    let layout =
+        owners::settle(&checked, machine).map_err(|error| match error.what == "cores" {
+            true => at(error, cores_at, &source),
+            false => located(error, &checked.ports, &source),
+        })?;
     let mut plan = expand::expand(checked.chains, layout, &source)?;
     plan.contracts = edges;
     plan.ways = ways;
     plan.name = checked.name;
     plan.ports = checked.ports;
-    plan.source = source;
+    plan.source = Arc::clone(&source);
     plan.hash_seed = checked.hash_seed;
     cycles::check(&plan)?;
     cpus::assign(&mut plan, &checked.cores, machine)?;
-    pools::size(&mut plan, &checked.pools, machine)?;
+    let sized = pools::size(&mut plan, &checked.pools, machine);
+    sized.map_err(|error| at(error, pools_at, &source))?;
     plan.hash = hash.with(&plan);
     Ok(plan)
 }

@@ -135,8 +135,9 @@ fn home(plan: &Plan, index: usize, fixed: &Pools, machine: &Machine) -> Result<H
     let what = format!("pool of actor {}", actor.name);
     if let Some(given) = fixed.small.filter(|&given| u64::from(given) < least) {
         let message = format!(
-            "{given} small buffers are given, but {least} packets must fit ({}); raise `small`, or {}",
+            "{given} small buffers are given, but {least} packets must fit ({}); write `small: {}`, or {}",
             needs.text(),
+            most(plan),
             needs.advice()
         );
         return Err(Error::user(what, message));
@@ -149,6 +150,12 @@ fn home(plan: &Plan, index: usize, fixed: &Pools, machine: &Machine) -> Result<H
     };
     let node = actor.cpu.and_then(|cpu| machine.node_of(cpu));
     Ok(HomeConfig { name: actor.name.clone(), shells, small, large, node })
+}
+
+/// Packets that must fit the pool of the actor that has most: one number is given for all of them.
+fn most(plan: &Plan) -> u64 {
+    let all = (0..plan.actors.len()).map(|index| Needs::of(plan, index).packets());
+    all.max().unwrap_or_default()
 }
 
 /// What an actor's pool is for.
@@ -208,9 +215,20 @@ impl Needs {
     }
 
     fn text(&self) -> String {
-        let copied = self.copied.iter().map(|sum| format!("copied to be changed: {}", sum.text()));
-        let plain = [&self.brought, &self.made].into_iter().flatten().map(Sum::text);
-        plain.chain(copied).collect::<Vec<_>>().join("; ")
+        let uses = [
+            ("brought in", &self.brought),
+            ("made by a stage", &self.made),
+            ("copied to be changed", &self.copied),
+        ];
+        let uses: Vec<(&str, &Sum)> =
+            uses.into_iter().filter_map(|(what, sum)| Some((what, sum.as_ref()?))).collect();
+        if let [(_, only)] = uses.as_slice() {
+            return only.text();
+        }
+        let each = uses.iter().map(|(what, sum)| format!("{what}: {}", sum.text()));
+        let terms: Vec<String> = uses.iter().map(|(_, sum)| sum.packets().to_string()).collect();
+        let total = format!("together {} = {}", terms.join(" + "), self.packets());
+        each.chain([total]).collect::<Vec<_>>().join("; ")
     }
 
     fn advice(&self) -> &'static str {

@@ -65,7 +65,7 @@ fn a_chain_entered_through_an_output_runs_where_it_is_entered() {
     // One ring for each that feeds the actor, told apart by where they come from.
     let mut found = rings(&plan);
     found.sort();
-    assert_eq!(found, ["r: a -> r", "s<-a: a -> s", "s<-r: r -> s"]);
+    assert_eq!(found, ["r: a -> r", "s from a: a -> s", "s from r: r -> s"]);
 }
 
 #[test]
@@ -154,13 +154,18 @@ fn cpus_that_are_not_there_are_refused() {
     let cases = [
         (
             "Count(5)",
-            "cores: 5 CPUs are asked for, but this process may use 2; ask for fewer, or allow more (taskset)",
+            "cores: 5 CPUs are asked for, but this process may use 2; ask for fewer, allow more (taskset), or plan \
+             for another machine (--topology) (description:4:11)",
         ),
         (
             "Pin({\"m\": 7})",
-            "cores: `m` is pinned to CPU 7, which this process may not use; it may use 0, 1",
+            "cores: `m` is pinned to CPU 7, which this process may not use; pin it to one of 0, 1, or plan for \
+             another machine (--topology) (description:4:11)",
         ),
-        ("Pin({\"m.Gro\": 1})", "cores: no actor is called `m.Gro`; the actors are m"),
+        (
+            "Pin({\"m.Gro\": 1})",
+            "cores: no actor is called `m.Gro`; the actors are m (description:4:11)",
+        ),
     ];
     for (cores, expected) in cases {
         assert_eq!(error(&with(cores), &machine(2), &registry()), expected);
@@ -261,8 +266,9 @@ fn a_pool_too_small_for_copies_is_refused_with_the_sum() {
     let small = text.replace("chains:", "pools: (small: 1279), chains:");
     let editing = registry().with_spec(Edits);
     let expected = "pool of actor m: 1279 small buffers are given, but 1280 packets must fit \
-                    (768 in bursts = 768; copied to be changed: 512 in bursts = 512); \
-                    raise `small`, or put fewer stages between two rings";
+                    (brought in: 768 in bursts = 768; copied to be changed: 512 in bursts = 512; together \
+                    768 + 512 = 1280); write `small: 1280`, or put fewer stages between two rings \
+                    (description:4:11)";
     assert_eq!(error(&small, &machine(1), &editing), expected);
     let enough = Pipeline::parse(&small.replace("1279", "1280")).expect("a description");
     assert!(enough.plan(&editing, &machine(1)).is_ok());
@@ -274,7 +280,7 @@ fn a_pool_that_is_too_small_or_too_large_is_refused_with_the_sum() {
     let small = text.replace("chains:", "pools: (small: 800), chains:");
     let expected = "pool of actor m: 800 small buffers are given, but 868 packets must fit \
                     (512 in bursts + 356 in ring r and its stash = 868); \
-                    raise `small`, or give its rings less capacity";
+                    write `small: 868`, or give its rings less capacity (description:4:11)";
     assert_eq!(error(&small, &machine(1), &registry()), expected);
     let enough = text.replace("chains:", "pools: (small: 868), chains:");
     let plan = plan(&enough).unwrap();
@@ -292,7 +298,7 @@ fn the_key_that_makes_a_pool_too_large_is_named() {
         let huge = text.replace("chains:", &format!("pools: ({key}: 4294967295), chains:"));
         let expected = format!(
             "pool of actor m: with `{key}: 4294967295` under `pools` it has more than the \
-             1073741824 bytes a pool may have; give it less"
+             1073741824 bytes a pool may have; give it less (description:4:11)"
         );
         assert_eq!(error(&huge, &machine(1), &registry()), expected);
     }

@@ -38,6 +38,10 @@ pub(crate) trait PortConfig: Send {
     fn ignores(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
+    /// Why plans can be made with it, but it cannot be run, where that is so.
+    fn only_planned(&self) -> Option<&'static str> {
+        None
+    }
     /// Whether only one `Tx` may stand on it.
     fn has_one_writer(&self) -> bool {
         false

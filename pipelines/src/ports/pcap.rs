@@ -80,6 +80,11 @@ impl PortConfig for Config {
         &[("mac", "a capture file has no address of its own")]
     }
 
+    fn only_planned(&self) -> Option<&'static str> {
+        let why = "a capture file has no hardware to do what `caps` says";
+        self.record.as_ref().map(|_| why)
+    }
+
     fn has_one_writer(&self) -> bool {
         true
     }
@@ -99,10 +104,12 @@ impl PortConfig for Config {
     }
 
     fn open(&self, name: &str, queues: usize) -> Result<Box<dyn Port>, Error> {
-        if let Some(record) = &self.record {
+        // What asks for no work of hardware a file can do as well.
+        let asks = |record: &&Record| !(record.facts.granted - Caps::MULTI_PART).is_empty();
+        if let Some(record) = self.record.as_ref().filter(asks) {
             let caps = &record.name;
             let message = format!(
-                "is a capture file, which has no hardware and cannot do what `caps` says ({caps});                  take `caps` off, or run an emulated one: --port '{name}=Emulated(..)'"
+                "is a capture file, which has no hardware and cannot do what `caps` says ({caps}); take `caps` off, or run an emulated one: --port '{name}=Emulated(..)'"
             );
             return Err(Error::user(format!("port {name}"), message));
         }

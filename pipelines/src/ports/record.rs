@@ -4,6 +4,7 @@
 //! It promises a record in which everything makes sense, or one sentence that says what to write instead. It
 //! reads files that are named, and nothing else.
 
+use crate::error::near;
 use corelane_device::caps::{self, Record};
 use corelane_runtime::offload::Caps;
 use std::fs;
@@ -50,8 +51,18 @@ fn is_path(name: &str) -> bool {
 }
 
 fn unknown(name: &str) -> String {
-    let known = caps::profiles().chain(["None", "All"]);
-    let help = caps::instead(name, known);
+    let known = || caps::profiles().chain(["None", "All"]);
+    // `i40e` is what others call it.
+    let short = known().find(|known| name.len() > 1 && known.starts_with(&name.to_lowercase()));
+    // `None` is a word of its own: what is merely like it may have been meant to be anything.
+    let alike = || known().filter(|known| *known != "None" || name.eq_ignore_ascii_case(known));
+    let help = match short.or_else(|| near(name, alike())) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => {
+            let all: Vec<String> = known().map(|known| format!("`{known}`")).collect();
+            format!("there are {}", all.join(", "))
+        }
+    };
     format!(
         "no record is called `{name}` ({help}); a file is named with its folder or ending, such as \"caps/mine.ron\""
     )
@@ -114,6 +125,8 @@ mod tests {
     #[test]
     fn mistakes_say_what_to_write() {
         assert!(wrong("\"i40e_like\"").contains("did you mean `i40e-like`?"));
+        assert!(wrong("i40e").contains("did you mean `i40e-like`?"));
+        assert!(wrong("nope").contains("there are `bare-virtio`, `tap`"));
         assert!(wrong("nonsense").contains("there are `bare-virtio`, `tap`"));
         assert!(wrong("\"caps/mine.ron\"").contains("caps/mine.ron cannot be read"));
         assert!(wrong("[\"tso44\"]").contains("did you mean `tso4`?"));

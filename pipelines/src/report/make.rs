@@ -120,7 +120,7 @@ pub(crate) fn make(
         plan: facts.plan.clone(),
         live,
         late,
-        balanced: !live && unbalanced.is_empty(),
+        balanced: (!live).then_some(unbalanced.is_empty()),
         unbalanced,
         errors: errors(books),
         stopped,

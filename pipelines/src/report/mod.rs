@@ -44,8 +44,8 @@ pub struct Report {
     /// Of a run that goes on, the actors that did not say in time how far they are: what stands here of them
     /// is older, or missing.
     pub late: Vec<String>,
-    /// Whether every packet and every buffer is accounted for.
-    pub balanced: bool,
+    /// Whether every packet and every buffer is accounted for; `None` while the run goes on.
+    pub balanced: Option<bool>,
     /// What does not add up, in words.
     pub unbalanced: Vec<String>,
     /// What went wrong, in words: damaged input, a failed stage.
@@ -320,7 +320,7 @@ impl Report {
     /// Whether something failed: damaged input, a stage that panicked, a required capability lost, books that do
     /// not add up.
     pub fn has_failed(&self) -> bool {
-        !(self.balanced || self.live) || !self.errors.is_empty() || self.totals.panics > 0
+        self.balanced == Some(false) || !self.errors.is_empty() || self.totals.panics > 0
     }
 
     /// Whether packets were discarded because the run was ended by force, or it may have been so.

@@ -4,7 +4,7 @@
 //! outside replace defaults: a string takes the text as it stands, anything else reads it as RON. The result
 //! is a [`Mapped`] text, so that what is wrong with a value is shown where the parameter is used.
 
-use super::tree::{Call, Kind, Mistake, Node, parse};
+use super::tree::{Call, Field, Kind, Mistake, Node, parse};
 use super::{Mapped, Span, scan};
 
 /// What a parameter is worth.
@@ -51,15 +51,23 @@ pub(crate) struct Beside {
 }
 
 /// Replaces parameters in `text`, whose tree is `root`, and in the texts `beside` it, by their defaults or by
-/// what `sets` says.
+/// what `sets` says. At `unread` places nobody reads values: there parameters stay, and need none.
 pub(crate) fn expand(
     text: &str,
     root: &Node,
     sets: &[(String, String)],
     beside: &[Beside],
+    unread: &[Span],
 ) -> Expanded {
-    let mut expander =
-        Expander { text, base: 0, values: Vec::new(), mistakes: Vec::new(), unplaced: Vec::new() };
+    let mut expander = Expander {
+        text,
+        base: 0,
+        values: Vec::new(),
+        missing: None,
+        unread,
+        mistakes: Vec::new(),
+        unplaced: Vec::new(),
+    };
     let declared = declared(text, root);
     if let Some(params) = declared {
         expander.read_defaults(params, sets);
@@ -70,16 +78,19 @@ pub(crate) fn expand(
     let file = Span::new(0, mapped.text().len());
     let mut places = Vec::new();
     for Beside { base, text } in beside {
-        (expander.text, expander.base) = (text, *base);
+        (expander.text, expander.base, expander.unread) = (text, *base, &[]);
         mapped.insert("\n", Span::new(*base, *base));
         let start = mapped.text().len();
         expander.rewrite(&parse(text).root, None, &mut mapped);
         places.push(Span::new(start, mapped.text().len()));
     }
-    let unused = expander.values.into_iter().filter(|param| !param.used);
+    let (mut values, mut mistakes) = (expander.values, expander.mistakes);
+    let needed = values.iter_mut().filter(|param| param.used || !param.passed_over);
+    mistakes.extend(needed.filter_map(|param| param.missing.take()));
+    let unused = values.into_iter().filter(|param| !param.used && !param.passed_over);
     Expanded {
         text: mapped,
-        mistakes: expander.mistakes,
+        mistakes,
         unplaced: expander.unplaced,
         unused: unused.map(|param| (param.name, param.declared)).collect(),
         file,
@@ -90,8 +101,11 @@ pub(crate) fn expand(
 /// The value of key `params`.
 fn declared<'n>(text: &str, root: &'n Node) -> Option<&'n Node> {
     let Kind::Call(Call { fields, .. }) = &root.kind else { return None };
-    let is_params = |key: Span| text.get(key.range()) == Some("params");
-    fields.iter().find(|field| is_params(field.key)).map(|field| &field.value)
+    let key = |field: &&Field| text.get(field.key.range()).unwrap_or_default();
+    let right = fields.iter().find(|field| key(field) == "params");
+    // Misspelt it is told, and read as if it were right.
+    let meant = || fields.iter().find(|field| crate::error::near(key(field), ["params"]).is_some());
+    right.or_else(meant).map(|field| &field.value)
 }
 
 /// Every string of the tree that has a dollar in it, in the order of the text.
@@ -113,6 +127,10 @@ struct Param {
     declared: Span,
     value: Value,
     used: bool,
+    /// Whether it stands where nobody reads it.
+    passed_over: bool,
+    /// What is wrong if anybody reads it.
+    missing: Option<Mistake>,
 }
 
 struct Expander<'t> {
@@ -120,6 +138,10 @@ struct Expander<'t> {
     /// The place of `text` among those that mistakes are noted at.
     base: usize,
     values: Vec<Param>,
+    /// Of the parameter that is being read.
+    missing: Option<Mistake>,
+    /// Places whose values nobody reads, since something else stands in for them.
+    unread: &'t [Span],
     mistakes: Vec<Mistake>,
     unplaced: Vec<String>,
 }
@@ -152,9 +174,15 @@ impl Expander<'_> {
                 }
                 continue;
             };
+            if !is_name(&name) {
+                let message = "a parameter's name is a word: letters, digits and `_`".to_owned();
+                self.note("bad-value", key.span, message, Some("such as \"hold\"".to_owned()));
+            }
             let set = sets.iter().rev().find(|(set, _)| *set == name).map(|(_, value)| value);
             let value = self.value(&name, default, set.map(String::as_str));
-            self.values.push(Param { name, declared: key.span, value, used: false });
+            let missing = self.missing.take();
+            let (used, passed_over) = (false, false);
+            self.values.push(Param { name, declared: key.span, value, used, passed_over, missing });
         }
     }
 
@@ -172,7 +200,8 @@ impl Expander<'_> {
                 Some(what) => {
                     let message = format!("parameter `{name}` must be set: {what}");
                     let help = format!("--set {name}=..");
-                    self.note("missing-parameter", default.span, message, Some(help));
+                    let mistake = Mistake::new("missing-parameter", default.span, message);
+                    self.missing = Some(Mistake { help: Some(help), ..mistake });
                     Value::Missing
                 }
                 None => self.default(default),
@@ -220,7 +249,9 @@ impl Expander<'_> {
         let message = match parsed.mistakes.first() {
             None if parsed.root.is_whole() => return Value::Ron(value_text(text, &parsed.root)),
             None => format!("`{BROKEN}` is reserved"),
-            Some(mistake) => mistake.message.clone(),
+            Some(mistake) => {
+                format!("{}; a text has quotes: --set '{name}={}'", mistake.message, quote(text))
+            }
         };
         self.unplaced.push(format!("--set {name}={text}: not a RON value: {message}"));
         Value::Missing
@@ -263,6 +294,14 @@ impl Expander<'_> {
         let Some(content) = string_value(self.slice(span)) else {
             return self.slice(span).to_owned(); // `ron` will say what is wrong with it
         };
+        if self.unread.iter().any(|unread| unread.start <= span.start && span.end <= unread.end) {
+            for param in &mut self.values {
+                let inserted = format!("${{{}}}", param.name);
+                param.passed_over |= content.strip_prefix('$') == Some(&param.name);
+                param.passed_over |= content.contains(&inserted);
+            }
+            return self.slice(span).to_owned();
+        }
         if let Some(name) = content.strip_prefix('$').filter(|name| is_name(name)) {
             let name = name.to_owned();
             return match self.lookup(&name, span) {

@@ -64,7 +64,7 @@ proptest! {
         prop_assert!(spans_hold(&parsed.root, &text), "{text:?}");
         prop_assert!(parsed.mistakes.iter().filter(|mistake| mistake.code == "syntax").count() <= 1);
         let beside = [Beside { base: text.len() + 1, text: text.clone() }];
-        let mut expanded = expand(&text, &parsed.root, &[("p".into(), "v".into())], &beside);
+        let mut expanded = expand(&text, &parsed.root, &[("p".into(), "v".into())], &beside, &[]);
         let whole = Span::new(0, text.len() * 3 + 3);
         let raw = expanded.append(&Beside { base: text.len() * 2 + 2, text: text.clone() });
         prop_assert_eq!(&expanded.text.text()[raw.range()], &text);
@@ -179,7 +179,7 @@ fn nesting_is_bounded() {
 fn expanded(text: &str, sets: &[(&str, &str)]) -> (String, Vec<String>) {
     let sets: Vec<(String, String)> =
         sets.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let expanded = expand(text, &parse(text).root, &sets, &[]);
+    let expanded = expand(text, &parse(text).root, &sets, &[], &[]);
     let said = |mistake: &Mistake| {
         let help = mistake.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
         mistake.message.clone() + &help
@@ -247,13 +247,14 @@ fn parameters_that_are_not_there_are_named_once() {
             r#"{"x": 1}"#,
             r#""$x""#,
             &[("x", "[")],
-            "--set x=[: not a RON value: this `[` is never closed",
+            "--set x=[: not a RON value: this `[` is never closed; a text has quotes: --set 'x=\"[\"'",
         ),
         (
             r#"{"x": 1}"#,
             r#""$x""#,
             &[("x", "1, y: 2")],
-            "--set x=1, y: 2: not a RON value: nothing may follow the end of the value",
+            "--set x=1, y: 2: not a RON value: nothing may follow the end of the value; a text has quotes: --set \
+             'x=\"1, y: 2\"'",
         ),
         (
             r#"{"x": 1}"#,

@@ -274,6 +274,9 @@ impl<'t> Parser<'t> {
             None => (Span::new(self.at, self.at), "the text ends here".into()),
         };
         self.syntax(span, format!("a value is expected, {found}"));
+        if self.text.trim().is_empty() {
+            self.help("a description is one `Pipeline(..)`; `corelane new` prints ready ones");
+        }
         None
     }
 

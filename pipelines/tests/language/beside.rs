@@ -187,3 +187,44 @@ fn capabilities_given_beside_the_file_go_before_those_in_it() {
     let found = problems_with(&text, &given(&[SOUND], &[]));
     assert_eq!(found.errors(), 1, "{found}");
 }
+
+/// A value that stands in the file as a parameter only is told by the option that gave it.
+#[test]
+fn a_value_that_was_set_says_so() {
+    let file = r#"Pipeline(name: "x", params: { "hold": "20us", "caps": None }, ports: {
+        "in": Emulated(traffic: (), caps: "$caps"),
+    }, chains: { "m": [Rx("in"), Gro(hold: "$hold"), Drop] })"#;
+    let told = |name: &str, value: &str| {
+        let set = Overrides::sets([(name.to_owned(), value.to_owned())]);
+        shown(&problems_with(file, &set))
+            .into_iter()
+            .map(|[.., message, _]| message)
+            .collect::<Vec<String>>()
+    };
+    let expected: [Vec<String>; 2] = [
+        vec!["`Gro`: `hold` takes a time such as \"50us\", not `\"20\"` (from --set hold)".to_owned()],
+        vec![
+            "--set caps=i40e-like: not a RON value: nothing may follow the end of the value; a text has quotes: \
+             --set 'caps=\"i40e-like\"'"
+                .to_owned(),
+        ],
+    ];
+    assert_eq!([told("hold", "20"), told("caps", "i40e-like")], expected);
+    assert_eq!(told("caps", "\"i40e-like\""), Vec::<String>::new());
+}
+
+/// What stands in a port that another is given in place of needs no values; its common keys stay, and do.
+#[test]
+fn what_nobody_reads_needs_no_parameter() {
+    let file = r#"Pipeline(name: "x", params: { "file": Required("a capture"), "mtu": Required("a size") }, ports: {
+        "in": Pcap("$file", mtu: "$mtu"),
+    }, chains: { "m": [Rx("in"), Drop] })"#.replace("\"$file\"", "read: \"$file\"");
+    let told = |ports: &[(&str, &str)]| {
+        let found = shown(&problems_with(&file, &given(ports, &[])));
+        found.into_iter().map(|[.., message, _]| message).collect::<Vec<_>>()
+    };
+    let both = ["parameter `file` must be set: a capture", "parameter `mtu` must be set: a size"];
+    assert_eq!(told(&[]), both);
+    assert_eq!(told(&[("in", "Emulated(traffic: ())")]), both[1..]);
+    assert_eq!(told(&[("in", "Pcap(\"$file\")")]), both);
+}

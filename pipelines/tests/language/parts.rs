@@ -18,17 +18,28 @@ fn rows(rows: &[[&str; 4]]) -> Vec<[String; 4]> {
 
 #[test]
 fn a_part_means_what_its_stages_in_its_place_mean() {
-    let parts = r#""wash": [ChecksumValidate(on_bad: Drop), Use("count")], "count": [Count, Count(name: "two")]"#;
+    let parts = r#""wash": [ChecksumValidate(name: "one", on_bad: Drop), Use("count")], "count": [Count, Count(on_panic: Drop)]"#;
     let used = file(parts, r#""m": [Rx("in"), Use("wash"), Gro, Use(part: "count"), Tx("out")]"#);
     let written = with_chains(
-        r#""m": [Rx("in"), ChecksumValidate(on_bad: Drop), Count, Count(name: "two"), Gro,
-                 Count, Count(name: "two"), Tx("out")]"#,
+        r#""m": [Rx("in"), ChecksumValidate(name: "one", on_bad: Drop), Count, Count(on_panic: Drop), Gro,
+                 Count, Count(on_panic: Drop), Tx("out")]"#,
     );
     let hash = |text: &str| plan(text, &Overrides::default()).unwrap().hash().to_owned();
     assert_eq!(hash(&used), hash(&written));
     // Places in the plan count what was put in.
     let twice = written.replace("Gro,", "Gso,");
     assert_ne!(hash(&used), hash(&twice));
+}
+
+/// Whoever writes two stages of one name is told; of one that is written once there may be several.
+#[test]
+fn a_named_stage_of_a_part_used_twice_is_one_of_that_name() {
+    let part = r#""p": [Count(name: "c")]"#;
+    assert_eq!(found(part, r#""m": [Rx("in"), Use("p"), Use("p"), Tx("out")]"#), rows(&[]));
+    let chains = r#""m": [Rx("in"), Use("p"), Count(name: "c"), Tx("out")]"#;
+    let message = "there is a stage named `c` already";
+    let expected = ["duplicate-name", "\"c\"", message, "give each a name of its own"];
+    assert_eq!(found(part, chains), rows(&[expected]));
 }
 
 #[test]

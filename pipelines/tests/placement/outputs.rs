@@ -17,7 +17,7 @@ fn named_outputs_count_from_one_whether_or_not_there_is_a_next_stage() {
     let plan = Pipeline::parse(text).expect("a description").plan(&registry(), &machine);
     let report = plan.unwrap_or_else(|failure| panic!("{failure}")).simulate(5).expect("a run");
     assert!(
-        report.balanced && report.errors.is_empty(),
+        report.balanced == Some(true) && report.errors.is_empty(),
         "{:?} {:?}",
         report.unbalanced,
         report.errors

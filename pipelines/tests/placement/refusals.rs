@@ -98,3 +98,52 @@ fn more_stages_than_queues_are_refused() {
     let message = refused("Auto", ports, chains, &machine);
     assert!(message.contains("port in: is read by a.0 and b.0, but has 1 queue"), "{message}");
 }
+
+/// What the file says that cannot be is told with its place there; what the command line says, without.
+#[test]
+fn what_no_machine_can_hold_points_into_the_file() {
+    let machine = machine(&vm(), &vm());
+    let chain = r#""main": [Rx("in"), Tx("out")]"#;
+    let message = refused("Count(70)", PORTS, chain, &machine);
+    assert!(message.contains("70 CPUs are asked for, but this process may use"), "{message}");
+    assert!(message.ends_with("for another machine (--topology) (description:1:28)"), "{message}");
+    let message = refused("Pin({\"main\": 900})", PORTS, chain, &machine);
+    assert!(message.contains("`main` is pinned to CPU 900"), "{message}");
+    assert!(message.ends_with("(description:1:28)"), "{message}");
+}
+
+#[test]
+fn a_number_of_cpus_beside_pins_is_refused_with_their_place() {
+    let text = format!(
+        "Pipeline(name: \"p\", cores: Pin({{\"m\": 0}}), ports: {{ {PORTS} }}, chains: {{ \"m\": [Rx(\"in\"), Drop] }})"
+    );
+    let asked = Pipeline::parse(&text).expect(&text).with_cores(2);
+    assert_eq!(
+        asked.err().map(|error| error.to_string()).as_deref(),
+        Some(
+            "cores: 2 CPUs are asked for, but the file pins its actors (description:1:28); write `cores: Auto` \
+             there, or ask for no number"
+        )
+    );
+}
+
+/// The number that is advised is enough, and one less is not.
+#[test]
+fn a_pool_that_is_too_small_is_told_what_is_enough() {
+    let planned = |small: u64| {
+        let text = format!(
+            "Pipeline(name: \"p\", pools: (small: {small}), ports: {{ {PORTS} }}, chains: {{ \"m\": [Rx(\"in\"), Gro, \
+             Ring(\"r\"), Tx(\"out\")] }})"
+        );
+        let pipeline = Pipeline::parse(&text).map_err(Failure::from);
+        let planned = pipeline.and_then(|pipeline| pipeline.plan(&registry(), &big()));
+        planned.map(|_| ()).map_err(|failure| failure.to_string())
+    };
+    let message = planned(1000).expect_err("too few");
+    let (_, rest) = message.split_once("write `small: ").expect(&message);
+    let enough: u64 = rest.split_once('`').expect(&message).0.parse().expect(&message);
+    assert!(message.contains(&format!("but {enough} packets must fit (")), "{message}");
+    assert!(message.ends_with("(description:1:28)"), "{message}");
+    assert_eq!(planned(enough), Ok(()));
+    assert!(planned(enough - 1).is_err());
+}

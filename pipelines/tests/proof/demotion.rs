@@ -227,12 +227,16 @@ fn in_the_simulator_over_many_seeds_with_every_fault() {
 
 /// Joined TCP that a port cuts, which it will not do for long; `stages` stand before `Tx`.
 fn required(stages: &str) -> corelane::Plan {
+    required_by(stages, "Tx(\"out\")")
+}
+
+fn required_by(stages: &str, tx: &str) -> corelane::Plan {
     let text = format!(
         "Pipeline(name: \"strict\", hash_seed: 7, ports: {{
             \"in\": Emulated(traffic: (flows: 4, size: 1000, protocol: TcpBulk, order: Trains(16))),
             \"out\": Emulated(caps: All, fail: [(\"tso4\", After(50))]),
          }}, chains: {{ \"main\": [
-            Rx(\"in\"), ChecksumValidate, Gro, {stages}, Tx(\"out\")
+            Rx(\"in\"), ChecksumValidate, Gro, {stages} {tx}
          ] }})"
     );
     let parsed = Pipeline::parse(&text).unwrap_or_else(|problems| panic!("{problems}"));
@@ -240,11 +244,11 @@ fn required(stages: &str) -> corelane::Plan {
     plan.unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-fn assert_strict(report: &Report) {
-    assert!(report.balanced && !report.was_forced(), "{:?}", report.unbalanced);
+fn assert_strict(report: &Report, who: &str) {
+    assert!(report.balanced == Some(true) && !report.was_forced(), "{:?}", report.unbalanced);
     assert!(report.has_failed());
     let [error] = report.errors.as_slice() else { panic!("{:?}", report.errors) };
-    for part in ["main.3 Gso (description:5:", "port out", "tso4", "write `offload: Auto`"] {
+    for part in [who, " says `offload: Require`", "port out", "tso4", "write `offload: Auto`"] {
         assert!(error.contains(part), "{error}");
     }
     // What was inside when it was noticed left all the same.
@@ -256,27 +260,43 @@ fn assert_strict(report: &Report) {
 
 #[test]
 fn a_stage_that_requires_what_is_lost_drains_an_endless_run_and_fails_it() {
-    let stages = "Gso(offload: Require), ChecksumFill";
+    let stages = "Gso(offload: Require), ChecksumFill,";
+    let who = "main.3 Gso (description:5:";
     let mut handle = required(stages).start().unwrap_or_else(|failure| panic!("{failure}"));
     assert!(handle.wait_for(Duration::from_secs(20)), "it ends by itself");
     assert!(handle.is_draining());
-    assert_strict(&handle.wait());
+    assert_strict(&handle.wait(), who);
 
     let config = SimConfig::new(5);
-    let simulated = required(stages).simulate_with(&config);
+    let (simulated, warnings) = listening(|| required(stages).simulate_with(&config));
     let (report, outcome) = simulated.unwrap_or_else(|failure| panic!("{failure}"));
     assert!(outcome.finished, "{outcome:?}");
-    assert_strict(&report);
+    assert_strict(&report, who);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("the run is drained and fails"), "{warnings:?}");
+    assert!(!warnings[0].contains("software does it"), "{warnings:?}");
+}
+
+#[test]
+fn what_tx_requires_of_the_steps_added_before_it_is_told_as_what_tx_says() {
+    let plan = required_by("", "Tx(port: \"out\", offload: Require)");
+    let report = plan.simulate(5).unwrap_or_else(|failure| panic!("{failure}"));
+    assert_strict(&report, "main.3 Tx (description:5:");
+    assert!(report.errors[0].contains("which main.+Gso was added for"), "{:?}", report.errors);
 }
 
 #[test]
 fn where_nobody_requires_it_the_run_goes_on() {
     let end = Duration::from_millis(2);
     let mut supervisor = |now| (if now < end { Order::GoOn } else { Order::Drain }, end);
-    let plan = required("Gso, ChecksumFill");
+    let plan = required("Gso, ChecksumFill,");
     let run = plan.simulate_under(&SimConfig::new(5), &mut supervisor);
     let (report, outcome) = run.unwrap_or_else(|failure| panic!("{failure}"));
-    assert!(outcome.finished && report.balanced && !report.has_failed(), "{:?}", report.errors);
+    assert!(
+        outcome.finished && report.balanced == Some(true) && !report.has_failed(),
+        "{:?}",
+        report.errors
+    );
     assert!(report.duration_s >= end.as_secs_f64());
     assert!(report.totals.demoted > 0);
 }

@@ -114,7 +114,7 @@ impl Lane {
 impl Ran {
     pub(crate) fn assert_clean(&self, context: &str) {
         let Report { balanced, unbalanced, errors, .. } = &self.report;
-        assert!(*balanced, "{context}: {unbalanced:?}");
+        assert!(*balanced == Some(true), "{context}: {unbalanced:?}");
         assert!(errors.is_empty(), "{context}: {errors:?}");
         assert_eq!(self.refused, 0, "{context}: the device was asked for what it cannot do");
     }

@@ -124,6 +124,28 @@ impl Caps {
     pub const TX_CHECKSUMS: Caps =
         Caps::TX_TCP4.union(Caps::TX_TCP6).union(Caps::TX_UDP4).union(Caps::TX_UDP6);
 
+    /// How what is cut may differ from the plain kinds: a device that lacks one of these cuts all the others.
+    pub const TSO_REFINEMENTS: Caps = Caps::TSO_FIXED_ID
+        .union(Caps::TSO_ECN)
+        .union(Caps::TSO_CWR_ALL)
+        .union(Caps::TSO_PAD)
+        .union(Caps::MULTI_PART);
+
+    /// What a device is asked to do, or to tell, about packets it receives. [`Caps::RX_PARTIAL`] is not of it: that
+    /// is the sender's doing, whoever is asked for what.
+    pub const RX_WORK: Caps = Caps::RX_IP
+        .union(Caps::RX_TCP)
+        .union(Caps::RX_UDP)
+        .union(Caps::RX_COMPLETE)
+        .union(Caps::RX_HASH)
+        .union(Caps::RX_HW_GRO)
+        .union(Caps::RX_LRO)
+        .union(Caps::RX_SCTP)
+        .union(Caps::RX_OUTER_IP)
+        .union(Caps::RX_OUTER_UDP)
+        .union(Caps::RX_VLAN_STRIP)
+        .union(Caps::RX_TIMESTAMP);
+
     /// What no stage asks for yet: known by name, so that what is recorded of a device is whole.
     pub const NOT_ASKED: Caps = Caps::RX_LRO
         .union(Caps::RX_SCTP)
@@ -216,5 +238,18 @@ mod tests {
             assert_eq!(set, set.with_implied());
             assert_eq!(set, set.without_orphans(), "{set:?}");
         }
+    }
+
+    #[test]
+    fn work_on_receipt_is_every_receive_bit_but_the_senders_doing() {
+        for bit in Caps::all() {
+            let receives = bit.names().starts_with("rx_") && bit != Caps::RX_PARTIAL;
+            assert_eq!(Caps::RX_WORK.contains(bit), receives, "{}", bit.names());
+        }
+        assert_eq!(
+            (Caps::all() - Caps::RX_WORK).without_orphans(),
+            Caps::all() - Caps::RX_WORK,
+            "nothing else stands on it"
+        );
     }
 }

@@ -98,6 +98,8 @@ pub struct PortCaps {
     /// What was known when it was opened.
     pub facts: Facts,
     effective: AtomicU64,
+    /// What this run does not ask for, though it is granted.
+    withheld: AtomicU64,
     /// Bit by bit why it was taken away, so that telling it needs no lock and no memory.
     causes: [OnceLock<Arc<str>>; u64::BITS as usize],
 }
@@ -112,12 +114,20 @@ impl PortCaps {
     pub fn of(port: &str, facts: Facts) -> PortCaps {
         let effective = AtomicU64::new(facts.granted.bits());
         let causes = [const { OnceLock::new() }; u64::BITS as usize];
-        PortCaps { port: port.to_owned(), facts, effective, causes }
+        let withheld = AtomicU64::new(0);
+        PortCaps { port: port.to_owned(), facts, effective, withheld, causes }
     }
 
     /// What is in force; read once a burst.
     pub fn effective(&self) -> Caps {
         Caps::from_bits_truncate(self.effective.load(Ordering::Relaxed))
+    }
+
+    /// Does without capabilities for this run, with whatever stands on them: the port is not asked for them, and
+    /// that is no loss. To be said before its queues are opened.
+    pub fn withhold(&self, unasked: Caps) {
+        let taken = self.demote(unasked);
+        self.withheld.fetch_or(taken.bits(), Ordering::Relaxed);
     }
 
     /// Takes capabilities away for the rest of the run, with whatever stands on them. Returns what this call
@@ -148,7 +158,8 @@ impl PortCaps {
 
     /// What was taken away since the port was opened.
     pub fn demoted(&self) -> Caps {
-        self.facts.granted - self.effective()
+        let withheld = Caps::from_bits_truncate(self.withheld.load(Ordering::Relaxed));
+        self.facts.granted - self.effective() - withheld
     }
 }
 
@@ -166,6 +177,18 @@ mod tests {
         assert_eq!(caps.demote(Caps::TX_TCP4), Caps::empty());
         assert!(!caps.effective().contains(Caps::TSO4));
         assert!(caps.effective().contains(Caps::TSO6));
+    }
+
+    #[test]
+    fn what_is_withheld_is_not_in_force_and_not_lost() {
+        let caps = PortCaps::new("p", Caps::all(), Limits::default());
+        caps.withhold(Caps::RX_WORK);
+        assert_eq!(caps.effective(), Caps::all() - Caps::RX_WORK);
+        assert_eq!(caps.demoted(), Caps::empty());
+        assert_eq!(caps.demote_because(Caps::RX_TCP, &Arc::from("broken")), Caps::empty());
+        assert_eq!((caps.demoted(), caps.cause(Caps::RX_TCP)), (Caps::empty(), None));
+        caps.demote(Caps::TSO6);
+        assert_eq!(caps.demoted(), Caps::TSO6 | Caps::TSO_CWR_ALL);
     }
 
     #[test]

@@ -76,7 +76,8 @@ pub enum Offload {
     /// Hardware where it can, software else.
     #[default]
     Auto,
-    /// No port is asked for anything, and what a port said of checksums is not used.
+    /// No port is asked for the stage's work, and what a port said of checksums is not used. Superpackets that a
+    /// port joined stay joined.
     SoftwareOnly,
     /// Refused where a port that is asked cannot do it all, and failed where it no longer can.
     Require,

@@ -7,7 +7,7 @@ use super::{CoreKind, Cpu, Machine};
 use serde::{Deserialize, Serialize};
 
 /// More than any machine has; keeps a slip of the finger from filling memory.
-const CPUS_MAX: usize = 65_536;
+const CPUS_MAX: usize = 8192;
 
 /// The file, as RON.
 #[derive(Serialize, Deserialize)]
@@ -112,6 +112,9 @@ fn listed(record: Record) -> Result<Machine, String> {
     let counts = [record.packages, record.cores, record.threads, record.small_cores];
     if counts.iter().any(Option::is_some) {
         return Err("give `cpus`, or counts, not both".to_owned());
+    }
+    if record.cpus.len() > CPUS_MAX {
+        return Err(format!("it lists {} CPUs; {CPUS_MAX} are possible", record.cpus.len()));
     }
     let mut cpus: Vec<Cpu> = record.cpus.into_iter().map(cpu).collect();
     cpus.sort_by_key(|cpu| cpu.id);

@@ -32,7 +32,7 @@ choice! {
 }
 
 choice! {
-    /// What happens to a packet whose checksum holds just the sum of the pseudo header.
+    /// What happens to a packet whose checksum holds just the sum of the pseudo header, and that nobody asks to finish.
     #[derive(Copy)]
     pub enum OnPartial {
         /// passed on as it is, never joined
@@ -64,11 +64,12 @@ stage! {
     ///
     /// Where a port says that a checksum is right or wrong, that is taken over; everything else is computed, each
     /// payload byte read at most once. No byte is changed. A packet that is several of these is treated as the
-    /// first of them: bad, partial, unverifiable.
+    /// first of them: bad, partial, unverifiable. A checksum that came unfinished because its sender's own stack
+    /// asks for it to be finished counts as good without being read: nothing can have damaged it yet.
     pub struct ChecksumValidate {
         /// what happens to a packet with a wrong checksum
         on_bad: OnBad = Mark,
-        /// what happens to a packet with a checksum that was never finished
+        /// what happens to a packet that merely looks unfinished; one that its sender asks to be finished is vouched for
         on_partial: OnPartial = Pass,
         /// what happens to fragments, cut packets and impossible lengths
         on_unverifiable: OnUnverifiable = Pass,

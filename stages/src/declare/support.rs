@@ -176,7 +176,12 @@ pub fn info(outline: Outline) -> StageInfo {
 
 /// What the catalogue says of a key.
 pub fn key<T: Key>(name: &'static str, doc: &[&str], default: Option<&'static str>) -> KeyInfo {
-    KeyInfo { name, kind: T::kind().leak(), default, doc: paragraph(doc).leak() }
+    // What an `Option` is without a value cannot be written in a file.
+    let kind = T::kind();
+    let is_word = kind.split(" | ").any(|word| word == "None");
+    let default =
+        default.map(|default| if default == "None" && !is_word { "none" } else { default });
+    KeyInfo { name, kind: kind.leak(), default, doc: paragraph(doc).leak() }
 }
 
 /// The words that a key can be, where they have a meaning of their own.

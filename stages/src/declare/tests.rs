@@ -155,7 +155,7 @@ fn the_catalogue_says_what_is_written() {
         ("key", "4 bytes in hex", None, "4 bytes"),
         ("count", "whole number up to 65535", Some("7"), "how many there are"),
         ("hold", "time", Some("\"50us\""), ""),
-        ("size", "size", Some("None"), ""),
+        ("size", "size", Some("none"), ""),
         ("ports", "range such as 1..=9", Some("1..=9"), ""),
         ("list", "list of: whole number up to 255", Some("[1, 2]"), ""),
         ("flag", "true | false", Some("true"), ""),

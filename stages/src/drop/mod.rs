@@ -8,10 +8,9 @@ use corelane_runtime::stage::{Outputs, Stage, StageContext};
 stage! {
     /// Ends every packet, counted.
     ///
-    /// The drop reason is always `dropped`, since the list of reasons is closed before any file is read; the label
-    /// tells one `Drop` from another.
+    /// The drop reason in reports is the label, and `dropped` where there is none.
     pub struct Drop {
-        /// what reports call it
+        /// what reports call the drop reason
         label: Option<String> = None,
     }
     subject { label }

@@ -50,6 +50,12 @@ fn new_lists_the_presets_and_prints_each_as_it_is() {
     let ended = bench.run(&["new", "bump", "--out", "mine.ron"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""));
     assert_eq!(bench.run(&["check", "mine.ron"]).code, Some(0));
+    // By now it may have been edited.
+    let again = bench.run(&["new", "coalesce", "--out", "mine.ron"]);
+    assert_eq!(again.code, Some(2));
+    assert!(again.stderr.contains("is there already"), "{}", again.stderr);
+    let kept = std::fs::read_to_string(bench.path("mine.ron")).expect("a file");
+    assert!(kept.contains("name: \"bump\""), "{kept}");
 }
 
 /// The lines of a page under a heading.

@@ -88,6 +88,34 @@ fn a_record_reads_back_and_goes_over_nothing() {
 }
 
 #[test]
+fn only_a_record_gives_way_to_a_record() {
+    let bench = Bench::new();
+    let before = std::fs::read(bench.folder.path().join("bump.ron")).expect("a description");
+    std::fs::write(bench.folder.path().join("in.pcap"), [0xd4, 0xc3, 0xb2, 0xa1]).expect("a file");
+    for file in ["bump.ron", "in.pcap"] {
+        let (code, _, said) = run(&bench, &["caps", "bump.ron", "a", "--record", file, "--force"]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("is no record"), "{said}");
+    }
+    assert_eq!(std::fs::read(bench.folder.path().join("bump.ron")).expect("a description"), before);
+    assert_eq!(std::fs::read(bench.folder.path().join("in.pcap")).expect("a file").len(), 4);
+}
+
+#[test]
+fn what_would_have_no_effect_is_refused() {
+    let bench = Bench::new();
+    for (args, part) in [
+        (&["caps", "i40e-like", "--set", "a=b"][..], "--set: changes a description"),
+        (&["caps", "Emulated()", "--caps", "a=tap"], "--caps: changes a description"),
+        (&["check", "bump.ron", "--caps", "a=tap", "--caps", "a=veth"], "`a` is given twice"),
+    ] {
+        let (code, _, said) = run(&bench, args);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
 fn a_record_is_of_one_port() {
     let (code, _, said) = run(&Bench::new(), &["caps", "bump.ron", "--record", "two.ron"]);
     assert_eq!(code, Some(2));

@@ -11,7 +11,8 @@ mod tests;
 use super::types::{Origin, SCHEMA};
 use super::{Style, json};
 use crate::check::{self, CheckedPort};
-use crate::error::{Failure, instead};
+use crate::error::{Collector, Failure, instead};
+use crate::text::tree;
 use crate::{Overrides, Pipeline};
 use corelane_device::caps::Record;
 use corelane_device::emulated::Lies;
@@ -106,11 +107,30 @@ pub fn of_record(file: &str, text: &str) -> Result<Known, Error> {
 /// # Errors
 /// What is wrong with it, or why it cannot be opened or tried.
 pub fn of_port(written: &str, verify: bool) -> Result<Known, Failure> {
+    let mut read = Collector::new("PORT", written);
+    for mistake in tree::parse(written).mistakes.into_iter().filter(|found| found.code == "syntax")
+    {
+        read.error_at(mistake.span, mistake.code, mistake.message, mistake.help);
+    }
+    if read.has_errors() {
+        return Err(read.finish().into());
+    }
     // A line of its own, so that columns in messages are those of what was written.
     let text = format!(
         "Pipeline(name: \"caps\", chains: {{ \"main\": [Rx(\"port\")] }}, ports: {{ \"port\":\n{written}\n}})"
     );
-    Pipeline::load("PORT", &text, &Overrides::default())?.ports(None, verify)
+    let known = Pipeline::load("PORT", &text, &Overrides::default());
+    let known = known.map_err(Failure::from);
+    known.and_then(|pipeline| pipeline.ports(None, verify)).map_err(as_written)
+}
+
+/// Counts lines from the first of what was written, which is the second of the description around it.
+fn as_written(failure: Failure) -> Failure {
+    let Failure::Description(mut problems) = failure else { return failure };
+    for place in problems.list.iter_mut().filter_map(|problem| problem.place.as_mut()) {
+        place.line = place.line.saturating_sub(1).max(1);
+    }
+    Failure::Description(problems)
 }
 
 impl Pipeline {
@@ -151,15 +171,20 @@ fn named(record: &Record) -> (String, Origin) {
 /// Asks a port, unless a record speaks for it or files would be touched.
 fn asked(checked: CheckedPort) -> Result<KnownPort, Error> {
     let origin = Origin::of(&checked);
-    let ask = checked.common.record.is_none() && checked.config.files().is_empty();
+    let recorded = checked.common.record.is_some();
+    let ask = !recorded && checked.config.files().is_empty();
     let facts = match ask {
         true => checked.config.open(&checked.name, 1)?.caps().facts.clone(),
         false => checked.facts,
     };
     let known = checked.common.record.map(|record| (record.source, record.lies));
     let (source, lies) = known.unwrap_or((format!("{}, asked", checked.kind), Lies::empty()));
-    let source =
-        if checked.common.verify { format!("{source}; tried frame by frame") } else { source };
+    let source = match (checked.common.verify, recorded) {
+        (false, _) => source,
+        (true, false) => format!("{source}; tried frame by frame"),
+        // The device of the record is elsewhere.
+        (true, true) => format!("{source}; an emulated copy of it was tried frame by frame"),
+    };
     let record = Record { name: checked.name.clone(), source, facts, lies };
     Ok(port((checked.name, origin), record))
 }

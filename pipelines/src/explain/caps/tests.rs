@@ -43,7 +43,18 @@ fn asking_a_capture_file_touches_no_file() {
 fn what_is_wrong_with_a_port_is_shown_at_its_column() {
     let failure = of_port("Emulatd(caps: All)", false).expect_err("no such kind");
     let text = failure.to_string();
-    assert!(text.contains("PORT:2:1") && text.contains("did you mean `Emulated`?"), "{text}");
+    assert!(
+        text.contains("PORT:1:1\n1 | Emulatd(") && text.contains("did you mean `Emulated`?"),
+        "{text}"
+    );
+}
+
+#[test]
+fn nothing_is_shown_that_was_not_written() {
+    let open = of_port("Emulated(caps: All", false).expect_err("not closed").to_string();
+    assert!(open.contains("PORT:1:9") && !open.contains('}'), "{open}");
+    let second = of_port("Emulated(\n  caps: [\"tso9\"])", false).expect_err("no such thing");
+    assert!(second.to_string().contains("PORT:2:9"), "{second}");
 }
 
 #[test]

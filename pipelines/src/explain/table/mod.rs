@@ -82,7 +82,9 @@ fn ports(explanation: &Explanation) -> Vec<String> {
 fn port_line(port: &PlanPort, widest: usize) -> String {
     let mtu = port.mtu.map_or("no mtu".to_owned(), |mtu| format!("mtu {mtu}"));
     let queues = match port.queues {
+        Some(1) => format!("{} of 1 queue used", port.queues_used),
         Some(most) => format!("{} of {most} queues used", port.queues_used),
+        None if port.queues_used == 1 => "1 queue used, as many as asked for".to_owned(),
         None => format!("{} queues used, as many as asked for", port.queues_used),
     };
     let mut known = port.origin.text();

@@ -9,6 +9,9 @@ use crate::explain::types::{Actor, Chain, CoresUsed, PlanCore, Ring, Stage};
 use crate::negotiate::Where;
 use crate::shown::visible;
 
+/// Every kind of work of a stage, where none is there to be done.
+const ALL: &str = "all of it";
+
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::explain) struct Row {
@@ -63,6 +66,10 @@ pub(in crate::explain) fn stage_rows(stage: &Stage) -> Vec<Row> {
         [] => vec![Row::new(label, own_place(stage), &plain(stage))],
         [only] if only.work.is_empty() || stage.verdicts.len() == 1 => {
             vec![Row::new(label, Some(only.place), &with_place(stage, &reason_of(only)))]
+        }
+        [none] if none.place == Where::Nothing => {
+            let all = Row::new(format!("      {ALL}"), Some(none.place), &none.reason);
+            vec![Row::new(label, None, &plain(stage)), all]
         }
         several => {
             // Each need has a row of its own below.
@@ -162,8 +169,9 @@ fn ring_line(ring: &Ring) -> String {
         rings if rings > 1 && !ring.reason.contains(" rings") => format!("{rings} rings, "),
         _ => String::new(),
     };
+    let place = ring.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
     format!(
-        "{}: {from} -> {to}, {count}{} packets each, on_full {}: {}",
+        "{}: {from} -> {to}, {count}{} packets each, on_full {}: {}{place}",
         ring.name, ring.capacity, ring.on_full, ring.reason
     )
 }

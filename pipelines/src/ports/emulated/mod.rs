@@ -17,17 +17,17 @@ use corelane_runtime::Error;
 use corelane_runtime::offload::{Caps, Facts, Limits};
 use corelane_runtime::port::Port;
 use corelane_runtime::stage::{Args, ConfigError};
-use corelane_stages::config::{self, Nanoseconds};
+use corelane_stages::config;
 use serde::Deserialize;
 use traffic::TrafficSpec;
-use values::Moment;
+use values::{Failure, Window};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Spec {
     traffic: Option<TrafficSpec>,
-    stall: Vec<(Nanoseconds, Nanoseconds)>,
-    fail: Vec<(String, Moment)>,
+    stall: Vec<Window>,
+    fail: Vec<Failure>,
 }
 
 struct Config {
@@ -52,6 +52,10 @@ pub(super) fn configure(
     }
     let mut mistakes = Vec::new();
     device.faults = faults(&spec, common);
+    if spec.stall.iter().any(|window| window.0.is_empty()) {
+        let message = "in `stall` a time of standing still ends before it begins; write the earlier time first";
+        mistakes.extend(wrong("stall", message));
+    }
     device.rx = match spec.traffic.as_ref().map(|traffic| traffic.generate(common)) {
         None => Traffic::None,
         Some(Ok(generate)) => Traffic::Generate(generate),
@@ -86,7 +90,7 @@ pub(super) fn configure(
 }
 
 fn faults(spec: &Spec, common: &Common) -> Faults {
-    let windows = spec.stall.iter().map(|(from, to)| from.0..to.0).collect::<Vec<_>>();
+    let windows = spec.stall.iter().map(|window| window.0.clone()).collect::<Vec<_>>();
     let stall = if windows.is_empty() { Stall::Never } else { Stall::Windows(windows) };
     let lies = common.record.as_ref().map(|record| record.lies).unwrap_or_default();
     Faults { stall, lies, ..Faults::default() }
@@ -96,7 +100,7 @@ fn faults(spec: &Spec, common: &Common) -> Faults {
 fn failing(spec: &Spec, facts: &Facts) -> Result<Vec<Failing>, Vec<String>> {
     let mut failing = Vec::new();
     let mut wrong = Vec::new();
-    for (name, moment) in &spec.fail {
+    for Failure(name, moment) in &spec.fail {
         match caps::list(&[name]) {
             Err(messages) => wrong.extend(messages),
             Ok(caps) if !facts.granted.contains(caps) => {

@@ -137,7 +137,13 @@ fn every_mistake_names_its_key_and_the_cure() {
         ("(traffic: (partial: true))", "give `caps` with rx_partial"),
         ("(fail: [(\"tos4\", \"1ms\")])", "did you mean `tso4`?"),
         ("(fail: [(\"tso4\", \"1ms\")])", "it cannot do tso4"),
-        ("(fail: [(\"tso4\", 5)])", "expected a time of the run such as \"1ms\", or `After(1000)`"),
+        (
+            "(fail: [(\"tso4\", 5)])",
+            "expected pairs such as (\"tso4\", \"1ms\") or (\"tso4\", After(1000))",
+        ),
+        ("(fail: [\"tso4\"])", "expected pairs such as"),
+        ("(stall: [\"1s\"])", "expected pairs of times"),
+        ("(stall: [(\"1s\", \"1s\")])", "write the earlier time first"),
         ("(caps: All)", "there is no key `caps`"),
     ] {
         let wrong = wrong(args, &plain);

@@ -8,6 +8,7 @@ use corelane_stages::config::Nanoseconds;
 use ron::extensions::Extensions;
 use ron::value::RawValue;
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
+use std::ops::Range;
 
 /// Reads a value as it is written; `expected` says what would do.
 fn read<'de, T, D: Deserializer<'de>>(
@@ -114,5 +115,30 @@ impl<'de> Deserialize<'de> for Moment {
             time.or_else(|| typed(text).map(|MomentWord::After(packets)| Onset::After(packets)))
         })
         .map(Moment)
+    }
+}
+
+/// `("0s", "1s")`: from when to when in the run.
+#[derive(Clone, Debug)]
+pub(super) struct Window(pub(super) Range<u64>);
+
+impl<'de> Deserialize<'de> for Window {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Window, D::Error> {
+        let expected = "pairs of times, from and to, such as (\"1s\", \"2s\")";
+        let times = |text: &str| typed::<(Nanoseconds, Nanoseconds)>(text);
+        let (from, to) = read(deserializer, expected, times)?;
+        Ok(Window(from.0..to.0))
+    }
+}
+
+/// `("tso4", "1ms")`: a capability, and when it fails.
+#[derive(Clone, Debug)]
+pub(super) struct Failure(pub(super) String, pub(super) Moment);
+
+impl<'de> Deserialize<'de> for Failure {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Failure, D::Error> {
+        let expected = "pairs such as (\"tso4\", \"1ms\") or (\"tso4\", After(1000))";
+        let pair = |text: &str| typed::<(String, Moment)>(text);
+        read(deserializer, expected, pair).map(|(name, moment)| Failure(name, moment))
     }
 }

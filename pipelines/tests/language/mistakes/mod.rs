@@ -141,6 +141,9 @@ fn a_text_of_next_to_nothing_is_told() {
         let messages: Vec<&str> = found.list.iter().map(|found| found.message.as_str()).collect();
         assert_eq!(messages, [message], "{text:?}");
         assert_eq!(found.list[0].code, "syntax");
+        let advice = "a description is one `Pipeline(..)`; `corelane new` prints ready ones";
+        let help = found.list[0].help.as_deref();
+        assert_eq!(help.is_some_and(|help| help == advice), text.is_empty(), "{text:?}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! The verdicts against what was counted: what hardware is said to do was left to it, what software is said to do
 //! was done, and nothing was done where there is nothing to do.
 
-use super::bench::{Bench, Ran, place, stage};
-use corelane::Where;
+use super::bench::{Bench, Ran, place, stage, verdict};
+use corelane::{Machine, Pipeline, Where};
 use corelane_device::emulated::Frame;
 use corelane_runtime::offload::{Caps, Facts, Limits};
 use corelane_wire::testing::{FrameBuilder, Ipv4, Ipv6, Tcp, Udp};
@@ -58,14 +58,18 @@ fn frames(kind: &Kind) -> Vec<Frame> {
 }
 
 fn ran(chain: &str, rx: Caps, tx: Caps, kind: &Kind) -> Ran {
+    ran_with("Rx(\"in\")", chain, rx, tx, &frames(kind), kind.name)
+}
+
+fn ran_with(source: &str, chain: &str, rx: Caps, tx: Caps, frames: &[Frame], name: &str) -> Ran {
     let facts = |caps| Facts::new(caps, Limits { tso_bytes: 1 << 20, ..Limits::default() });
     let bench = Bench {
         ports: vec![("in", facts(rx)), ("out", facts(tx))],
-        chains: format!("\"main\": [Rx(\"in\"), {chain}, Tx(\"out\")]"),
+        chains: format!("\"main\": [{source}, {chain}, Tx(\"out\")]"),
     };
     let plan = bench.plan().unwrap_or_else(|failure| panic!("{failure}"));
-    let ran = bench.run(plan, &frames(kind), 3);
-    ran.assert_clean(&format!("{} {chain} {rx:?} {tx:?}", kind.name));
+    let ran = bench.run(plan, frames, 3);
+    ran.assert_clean(&format!("{name} {source} {chain} {rx:?} {tx:?}"));
     ran
 }
 
@@ -158,5 +162,103 @@ fn checksums_of_what_came_joined_are_made_where_the_verdict_says() {
                 place => panic!("{context}: {place:?}"),
             }
         }
+    }
+}
+
+const ASKS_NOBODY: &str = "Rx(port: \"in\", offload: SoftwareOnly)";
+
+#[test]
+fn a_port_that_is_not_asked_neither_joins_nor_reports() {
+    for kind in &KINDS {
+        for chain in ["ChecksumValidate", "Gro"] {
+            let ran =
+                ran_with(ASKS_NOBODY, chain, Caps::all(), Caps::all(), &frames(kind), kind.name);
+            let context = format!("{} {chain}", kind.name);
+            let (totals, port) = (&ran.report.totals, ran.report.ports.get("in").expect("a port"));
+            assert_eq!(port.rx_wire_packets, port.rx_packets, "{context}: joined");
+            assert_eq!(totals.payload_bytes_summed, totals.payload_bytes, "{context}: reported");
+            assert_eq!((totals.demoted, port.demoted.len()), (0, 0), "{context}: no loss");
+            let join = if kind.udp { "join udp" } else { "join tcp" };
+            match chain {
+                "Gro" => {
+                    assert!(ran.counter("Gro", "merged") > 0, "{context}");
+                    assert_eq!(place(&ran.told, "Gro", join), Where::Software, "{context}");
+                }
+                _ => assert_eq!(place(&ran.told, chain, "outer tcp"), Where::Software, "{context}"),
+            }
+            assert_eq!(place(&ran.told, "Rx", "joined segments"), Where::Nothing, "{context}");
+        }
+    }
+}
+
+/// Joined by the port as long as they last, and single ones of flows that have no second packet.
+fn mixed(kind: &Kind, singles: u16) -> Vec<Frame> {
+    let mut frames = frames(kind);
+    for n in 0..singles {
+        let alone = FrameBuilder::new()
+            .ipv4(Ipv4::default())
+            .tcp(Tcp { src_port: 40_000 + n, ..Tcp::default() })
+            .payload(&[9; 500]);
+        frames.push(Frame::new(1000 + u64::from(n), alone.build()));
+    }
+    frames
+}
+
+#[test]
+fn behind_a_port_that_joins_software_only_checks_what_came_single() {
+    let rx = Caps::RX_HW_GRO.with_implied();
+    for kind in KINDS.iter().filter(|kind| !kind.udp) {
+        for (stage, work) in [("ChecksumValidate", "outer tcp"), ("Gro", "check tcp")] {
+            let chain = format!("{stage}(offload: SoftwareOnly)");
+            let frames = mixed(kind, 7);
+            let ran = ran_with("Rx(\"in\")", &chain, rx, Caps::all(), &frames, kind.name);
+            let context = format!("{} {chain}", kind.name);
+            let port = ran.report.ports.get("in").expect("a port");
+            let joined = port.rx_wire_packets - port.rx_packets;
+            assert!(joined > 50, "{context}: {joined} joined");
+            assert_eq!(ran.report.totals.payload_bytes_summed, 7 * 500, "{context}");
+            assert_eq!(place(&ran.told, stage, work), Where::Both, "{context}");
+            assert_eq!(ran.counter("Gro", "merged"), 0, "{context}: what comes joined stays so");
+        }
+    }
+}
+
+#[test]
+fn payloads_are_copied_where_the_row_of_the_cut_says_so() {
+    let joins = Caps::RX_HW_GRO.with_implied();
+    let kind = &KINDS[0];
+    for (chain, rx, tx, copies) in [
+        ("Count", joins, Caps::empty(), true),
+        ("Count", joins, Caps::MULTI_PART, false),
+        ("Gro", Caps::empty(), Caps::empty(), false),
+    ] {
+        let ran = ran(chain, rx, tx, kind);
+        let context = format!("{chain} {rx:?} {tx:?}");
+        let reason = &verdict(stage(&ran.told, "Gso"), "tcp over ipv4").reason;
+        assert_eq!(reason.contains("Tx copies the payloads"), copies, "{context}: {reason}");
+        assert!(ran.counter("Gso", "cut") > 0, "{context}");
+        assert_eq!(ran.report.totals.copies > 0, copies, "{context}: {:?}", ran.report.totals);
+    }
+}
+
+#[test]
+fn what_the_sender_leaves_unfinished_is_vouched_for_and_not_read() {
+    for on_partial in ["Pass", "Drop"] {
+        let text = format!(
+            "Pipeline(name: \"test\", ports: {{
+                \"in\": Emulated(caps: [\"rx_partial\"], traffic: (count: 100, partial: true)), \"out\": Emulated
+            }}, chains: {{ \"main\": [Rx(\"in\"), ChecksumValidate(on_partial: {on_partial}), Tx(\"out\")] }})"
+        );
+        let pipeline = Pipeline::parse(&text).unwrap_or_else(|problems| panic!("{problems}"));
+        let plan = pipeline.plan(&corelane::standard(), &Machine::here());
+        let plan = plan.unwrap_or_else(|failure| panic!("{failure}"));
+        let told = plan.explain();
+        let reason = &verdict(stage(&told, "ChecksumValidate"), "outer udp").reason;
+        assert!(reason.ends_with("those that came unfinished are not read"), "{reason}");
+        let report = plan.simulate(3).unwrap_or_else(|failure| panic!("{failure}"));
+        let validate = report.stages.iter().find(|stage| stage.kind == "ChecksumValidate");
+        let validate = validate.expect("a stage");
+        assert_eq!(validate.counters.get("outer.udp.good"), Some(&100), "{on_partial}");
+        assert_eq!(report.totals.dropped, 0, "{on_partial}");
     }
 }

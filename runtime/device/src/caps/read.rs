@@ -93,6 +93,11 @@ enum Written {
     Unknown(Vec<String>, String),
 }
 
+/// Two segments of the smallest MSS that hosts must take (RFC 9293, section 3.7.1), headers included.
+const TSO_BYTES_MIN: u32 = 2 * 536 + 54;
+/// Ethernet, IPv4 and TCP without options.
+const HEADER_LEN_MIN: u32 = 54;
+
 struct Reader {
     wrong: Vec<String>,
 }
@@ -119,6 +124,11 @@ impl Reader {
         let lies = self.lies(fields);
         let (advertised, granted) = (advertised?, granted?);
         self.sound(advertised, granted);
+        self.possible(granted, &limits);
+        for reason in reasons.iter().filter(|reason| granted.contains(reason.caps)) {
+            let names = reason.caps.names();
+            self.wrong.push(format!("`reasons` says why {names} is missing, but it is granted"));
+        }
         let facts = Facts { advertised, granted, limits, queues, reasons };
         Some(Record { name: name?, source: source?, facts, lies })
     }
@@ -198,6 +208,27 @@ impl Reader {
                 .value(&limits, "header_len", "a number of bytes, 65535 at most")
                 .unwrap_or(usual.header_len),
             mtu: self.value(&limits, "mtu", bytes),
+        }
+    }
+
+    /// Limits under which no superpacket at all could be cut make what is granted untrue.
+    fn possible(&mut self, granted: Caps, limits: &Limits) {
+        let cuts = Caps::TSO4 | Caps::TSO6 | Caps::USO4 | Caps::USO6;
+        if !granted.intersects(cuts) {
+            return;
+        }
+        let Limits { tso_bytes, tso_segments, header_len, .. } = *limits;
+        for (key, given, least) in [
+            ("tso_bytes", tso_bytes, TSO_BYTES_MIN),
+            ("tso_segments", u32::from(tso_segments), 2),
+            ("header_len", u32::from(header_len), HEADER_LEN_MIN),
+        ] {
+            if given < least {
+                let names = (granted & cuts).names();
+                let message =
+                    format!("`{key}` is {given}, so nothing can be cut, but {names} is granted");
+                self.wrong.push(format!("{message}: give at least {least}, or do not grant it"));
+            }
         }
     }
 

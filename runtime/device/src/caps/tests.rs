@@ -133,7 +133,7 @@ fn records() -> impl Strategy<Value = Record> {
         let answer = if no { Answer::No } else { Answer::Unknown };
         Reason { caps, answer, why }
     });
-    let limits = (any::<u32>(), any::<u16>(), any::<u16>(), any::<Option<u32>>()).prop_map(
+    let limits = (1126..=u32::MAX, 2..=u16::MAX, 54..=u16::MAX, any::<Option<u32>>()).prop_map(
         |(tso_bytes, tso_segments, header_len, mtu)| Limits {
             tso_bytes,
             tso_segments,
@@ -146,6 +146,9 @@ fn records() -> impl Strategy<Value = Record> {
     (names, caps(), caps(), prop_oneof![Just(Limits::default()), limits], rest).prop_map(
         |((name, source), advertised, some, limits, (queues, reasons, lies))| {
             let granted = (advertised & some).without_orphans();
+            let reasons =
+                reasons.into_iter().filter(|reason: &Reason| !granted.contains(reason.caps));
+            let reasons = reasons.collect();
             let facts = Facts { advertised, granted, limits, queues, reasons };
             Record { name, source, facts, lies: Lies::from_bits_truncate(lies) }
         },
@@ -168,4 +171,25 @@ proptest! {
         let _ = Record::parse(head);
         let _ = Record::parse(&format!("{head}{text}"));
     }
+}
+
+#[test]
+fn limits_that_let_nothing_be_cut_and_reasons_against_what_is_granted_are_refused() {
+    let record = |rest: &str| {
+        let text = format!(
+            "Caps(name: \"x\", source: \"y\", advertised: [\"tx_tcp4\", \"tso4\", \"multi_part\"], {rest})"
+        );
+        Record::parse(&text)
+    };
+    assert!(record("").is_ok());
+    for (rest, part) in [
+        ("limits: (tso_bytes: 1125)", "`tso_bytes` is 1125, so nothing can be cut"),
+        ("limits: (tso_segments: 1)", "`tso_segments` is 1"),
+        ("limits: (header_len: 53)", "`header_len` is 53"),
+        ("reasons: [No([\"tso4\"], \"it cannot\")]", "tso4 is missing, but it is granted"),
+    ] {
+        let wrong = record(rest).unwrap_err();
+        assert!(wrong.contains(part), "{rest}: {wrong}");
+    }
+    assert!(record("limits: (tso_bytes: 1126, tso_segments: 2, header_len: 54)").is_ok());
 }

@@ -15,7 +15,7 @@ impl Record {
     pub fn to_ron(&self) -> String {
         let facts = &self.facts;
         let mut out = String::from(
-            "// What a device can do. Check it anew: corelane caps PORT --verify --record\n",
+            "// What a device can do. Check it anew: corelane caps FILE PORT --verify --record NEW\n",
         );
         out.push_str("Caps(\n");
         key(&mut out, "name", &quoted(&self.name));
