@@ -10,7 +10,8 @@
 //! 6. [`report`] reads the books, while it runs or when all is done.
 //!
 //! Beside the way: [`explain`] says what was decided and why, [`catalogue`] what may be written, [`doctor`] what the
-//! machine lacks, [`presets`] are ready descriptions, [`prelude`] and [`testing`] are for stages of one's own.
+//! machine lacks, [`presets`] are ready descriptions, [`prelude`] and, with feature `testing`, `testing` are for
+//! stages of one's own.
 //!
 //! ```no_run
 //! use corelane::{Machine, Pipeline};

@@ -1,7 +1,7 @@
 //! The machine as a plan sees it: which CPUs this process may use, which share a core, a cache, a NUMA node.
 //!
-//! [`sysfs`] always works; with feature `hwloc` [`mod@hwloc`] is the richer second source, whose synthetic machines
-//! tests use; [`record`] keeps a machine in a file, to plan for one that is elsewhere. The mask of allowed CPUs
+//! [`sysfs`] always works; with feature `hwloc` `hwloc` is the richer second source, whose synthetic machines
+//! tests use; `record` keeps a machine in a file, to plan for one that is elsewhere. The mask of allowed CPUs
 //! is read once, before any thread is pinned: a pinned thread would see only its own CPU.
 
 #[cfg(feature = "hwloc")]
