@@ -41,7 +41,7 @@ pub(crate) fn check(args: &CheckArgs, registry: &Registry) -> Result<Exit, Failu
         (Ok(plan), Format::Table) => (sound(file, &plan, paint), Exit::Clean),
         (Ok(plan), Format::Json) => (json(plan.warnings(), Some(&plan))?, Exit::Clean),
         (Err(Failure::Description(problems)), Format::Table) => {
-            (problems.render(paint.is_on()) + "\n", Exit::Wrong)
+            (problems.render(paint.is_on()) + " (exit 2)\n", Exit::Wrong)
         }
         (Err(Failure::Description(problems)), Format::Json) => {
             (json(&problems, None)?, Exit::Wrong)
@@ -50,7 +50,7 @@ pub(crate) fn check(args: &CheckArgs, registry: &Registry) -> Result<Exit, Failu
         (Err(Failure::Error(error)), format) if error.user => {
             let problems = Problems::of_error(file, &error);
             let text = match format {
-                Format::Table => problems.render(paint.is_on()) + "\n",
+                Format::Table => problems.render(paint.is_on()) + " (exit 2)\n",
                 Format::Json => json(&problems, None)?,
             };
             (text, Exit::Wrong)

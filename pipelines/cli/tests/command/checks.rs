@@ -38,7 +38,7 @@ error[no-such-port]: `Tx` names port `uot`, which is not there
  --> bad.ron:6:44
 6 |     chains: { \"main\": [Rx(\"in\"), Cuont, Tx(\"uot\")] },
   |                                            ^^^^^ did you mean `out`?
-2 errors
+2 errors (exit 2)
 ";
     assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(2), expected, ""));
 }
@@ -94,7 +94,7 @@ fn what_cannot_be_planned_is_a_problem_too() {
     let ended = bench.run(&args);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(2), ""));
     assert!(ended.stdout.starts_with("error[no-plan]: cores: 60000 CPUs"), "{}", ended.stdout);
-    assert!(ended.stdout.ends_with("\n1 error\n"), "{}", ended.stdout);
+    assert!(ended.stdout.ends_with("\n1 error (exit 2)\n"), "{}", ended.stdout);
     let ended = bench.run(&[&args[..], &["--format", "json"]].concat());
     let found = json(&ended);
     assert_eq!((ended.code, &found["errors"]), (Some(2), &1.into()));
@@ -120,5 +120,5 @@ fn a_result_never_replaces_what_is_read() {
     let ended = bench.run(&["check", "bad.ron", "--set", "in=x", "--out", "found"]);
     assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(2), "", ""));
     let found = std::fs::read_to_string(bench.path("found")).expect("the result");
-    assert!(found.ends_with("2 errors\n"), "{found}");
+    assert!(found.ends_with("2 errors (exit 2)\n"), "{found}");
 }
