@@ -9,10 +9,10 @@ use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-#[allow(dead_code)] // its main
+#[expect(dead_code, reason = "its main")]
 #[path = "../src/bin/count_stage.rs"]
 mod count_stage;
-#[allow(dead_code)] // its main
+#[expect(dead_code, reason = "its main")]
 #[path = "../src/bin/scramble.rs"]
 mod scramble;
 

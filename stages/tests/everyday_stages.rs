@@ -1,37 +1,10 @@
 //! `Count`, `Drop`, and what all stages have in common: a name, documented keys, arguments that are checked.
 
 use corelane_runtime::Error;
-use corelane_runtime::offload::PortCaps;
-use corelane_runtime::port::{RxQueue, TxQueue};
 use corelane_runtime::stage::spec::Role;
-use corelane_runtime::stage::{Args, BuildContext, Built};
+use corelane_runtime::stage::{Args, Built, Nowhere};
 use corelane_runtime::testing::Harness;
 use corelane_stages::standard;
-use std::sync::Arc;
-
-/// A place without ports.
-struct Nowhere;
-
-impl BuildContext for Nowhere {
-    fn open_rx(&mut self, port: &str) -> Result<Box<dyn RxQueue>, Error> {
-        Err(Error::user(port, "there is no such port"))
-    }
-    fn open_tx(&mut self, port: &str) -> Result<Box<dyn TxQueue>, Error> {
-        Err(Error::user(port, "there is no such port"))
-    }
-    fn port_caps(&self, _: &str) -> Option<Arc<PortCaps>> {
-        None
-    }
-    fn exit_caps(&self) -> Option<Arc<PortCaps>> {
-        None
-    }
-    fn port_number(&self, _: &str) -> u16 {
-        0
-    }
-    fn hash_key(&self) -> u64 {
-        1
-    }
-}
 
 fn build(name: &str, text: &str) -> Result<Built, Error> {
     let registry = standard();

@@ -78,8 +78,8 @@ pub(crate) struct CheckedChain {
     pub(crate) steps: Vec<CheckedStep>,
 }
 
-/// One place in a chain. There are few of them, so that their size does not matter.
-#[allow(clippy::large_enum_variant)]
+/// One place in a chain.
+#[expect(clippy::large_enum_variant, reason = "there are few, and most of them are stages")]
 pub(crate) enum CheckedStep {
     /// A stage.
     Stage(CheckedStage),

@@ -60,7 +60,6 @@ const RSS_KEYS: &[KeyInfo] = &[
 #[serde(deny_unknown_fields, default)]
 struct Rss {
     fields: Vec<RssField>,
-    #[allow(dead_code)]
     symmetric: bool,
 }
 

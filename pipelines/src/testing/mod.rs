@@ -34,13 +34,9 @@ mod tests;
 use crate::spec::Entry;
 use crate::text::tree::{self, Kind};
 use crate::text::{Mapped, Span};
-use corelane_runtime::Error;
-use corelane_runtime::offload::PortCaps;
 use corelane_runtime::packet::Packet;
-use corelane_runtime::port::{RxQueue, TxQueue};
-use corelane_runtime::stage::{Args, BuildContext, Declared, StageConfig, StageSpec};
+use corelane_runtime::stage::{Args, Declared, Nowhere, StageConfig, StageSpec};
 use corelane_runtime::testing::{Harness, Trial, check, frames};
-use std::sync::Arc;
 
 /// Tries a stage with these arguments, written as in a description: `Name`, `Name(value)` or
 /// `Name(key: value, ..)`.
@@ -63,7 +59,7 @@ pub fn check_spec(spec: &dyn StageSpec, written: &str) {
     check(&mut Trial {
         info: spec.info(),
         config: &*config,
-        place: &mut Alone,
+        place: &mut Nowhere,
         packets: &packets,
         // What is joined depends on what comes together, what leaves in the end does not.
         compare: if traits.coalesces { &by_flow } else { &frames },
@@ -97,34 +93,5 @@ fn arguments(spec: &dyn StageSpec, written: &str) -> String {
     match entry.arguments(&text, info.subject) {
         Ok(args) => args.text().to_owned(),
         Err(misuse) => panic!("`{written}`: {misuse:?}"),
-    }
-}
-
-/// A place in a plan where there are no ports.
-struct Alone;
-
-impl BuildContext for Alone {
-    fn open_rx(&mut self, port: &str) -> Result<Box<dyn RxQueue>, Error> {
-        Err(Error::user(port, "a stage is tried without ports"))
-    }
-
-    fn open_tx(&mut self, port: &str) -> Result<Box<dyn TxQueue>, Error> {
-        Err(Error::user(port, "a stage is tried without ports"))
-    }
-
-    fn port_caps(&self, _: &str) -> Option<Arc<PortCaps>> {
-        None
-    }
-
-    fn exit_caps(&self) -> Option<Arc<PortCaps>> {
-        None
-    }
-
-    fn port_number(&self, _: &str) -> u16 {
-        0
-    }
-
-    fn hash_key(&self) -> u64 {
-        0x5eed
     }
 }

@@ -7,12 +7,14 @@
 //! [`spec`] is the control path: how a stage is named, documented, configured and built.
 
 mod context;
+mod nowhere;
 mod outputs;
 mod registry;
 pub mod spec;
 mod unshared;
 
 pub use context::{CounterId, Reason, StageContext, Tally};
+pub use nowhere::Nowhere;
 pub use outputs::{OutputId, Outputs, Target};
 pub use registry::{Declared, Registry};
 pub use spec::{

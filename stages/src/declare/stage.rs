@@ -313,9 +313,11 @@ macro_rules! stage {
         [$( $(#[doc = $doc:literal])* $number:ident ),* $(,)?]
     ) => {
         const _: () = {
+            // Its variants are spelt as the constants that they number.
             #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
             enum __Number { $( $number ),* }
 
+            // As public as the stage, which may be private.
             #[allow(unreachable_pub)]
             impl $name {
                 $(

@@ -5,18 +5,15 @@ pub use corelane_runtime::Error;
 pub use corelane_runtime::offload::Need;
 pub use corelane_runtime::stage::spec::{Choice, KeyInfo, Role, Traits};
 pub use corelane_runtime::stage::{
-    Args, BuildContext, Built, ConfigError, CounterId, Declared, Reason, StageConfig, StageInfo,
-    StageSpec,
+    Args, BuildContext, Built, ConfigError, CounterId, Declared, Nowhere, Reason, StageConfig,
+    StageInfo, StageSpec,
 };
 pub use serde;
 
 use crate::config;
-use corelane_runtime::offload::PortCaps;
-use corelane_runtime::port::{RxQueue, TxQueue};
 use corelane_runtime::stage::{Stage, Unshared};
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
 use std::fmt;
-use std::sync::Arc;
 
 /// What a stage may have as methods of its own, which then go before these.
 pub trait Hooks {
@@ -222,34 +219,5 @@ pub fn example(info: &StageInfo, values: &[(&str, String)]) -> String {
                 arguments.iter().map(|(key, value)| format!("{key}: {value}")).collect();
             format!("{}({})", info.name, arguments.join(", "))
         }
-    }
-}
-
-/// A place where there is nothing, for a stage that is only asked about its configuration.
-pub struct Nowhere;
-
-impl BuildContext for Nowhere {
-    fn open_rx(&mut self, port: &str) -> Result<Box<dyn RxQueue>, Error> {
-        Err(Error::user(port, "there are no ports here"))
-    }
-
-    fn open_tx(&mut self, port: &str) -> Result<Box<dyn TxQueue>, Error> {
-        Err(Error::user(port, "there are no ports here"))
-    }
-
-    fn port_caps(&self, _: &str) -> Option<Arc<PortCaps>> {
-        None
-    }
-
-    fn exit_caps(&self) -> Option<Arc<PortCaps>> {
-        None
-    }
-
-    fn port_number(&self, _: &str) -> u16 {
-        0
-    }
-
-    fn hash_key(&self) -> u64 {
-        0
     }
 }

@@ -3,10 +3,9 @@
 use super::{frame, received, tunnel};
 use crate::checksum_fill::{self, ChecksumFill};
 use crate::checksum_validate::ChecksumValidate;
-use crate::declare::support::Nowhere;
 use corelane_runtime::offload::Looks;
 use corelane_runtime::packet::{Csum, Partial};
-use corelane_runtime::stage::{Args, Declared};
+use corelane_runtime::stage::{Args, Declared, Nowhere};
 use corelane_runtime::testing::Harness;
 use corelane_wire::testing::{Checksum, FrameBuilder, Ipv4, Udp, assert_sound, problems};
 
