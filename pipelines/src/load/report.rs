@@ -213,7 +213,9 @@ impl Mistake<'_> {
 }
 
 fn with_article(kind: &str) -> String {
-    let is_noun = ["number", "size", "time", "text"].iter().any(|noun| kind.starts_with(noun));
+    let is_noun = ["number", "whole number", "size", "time", "text"]
+        .iter()
+        .any(|noun| kind.starts_with(noun));
     if is_noun { format!("a {kind}") } else { kind.to_owned() }
 }
 

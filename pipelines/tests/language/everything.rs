@@ -74,7 +74,7 @@ const FOUND: &[(&str, usize, usize, &str, &str, &str)] = &[
         39,
         "300",
         "`Fork`: `300` is out of range for `every`",
-        "it takes a number from 2 to 255",
+        "it takes a whole number up to 255",
     ),
     (
         "no-such-port",

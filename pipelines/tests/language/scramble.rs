@@ -1,65 +1,30 @@
 //! A stage that one of the files comes with, as far as the language sees it: keys, and an output among them.
 
-use corelane_runtime::Error;
 use corelane_runtime::packet::Burst;
-use corelane_runtime::stage::spec::{KeyInfo, Role, Traits};
-use corelane_runtime::stage::{
-    Args, BuildContext, Built, ConfigError, Outputs, Stage, StageConfig, StageContext, StageInfo,
-    StageSpec,
-};
-use corelane_stages::config;
-use serde::Deserialize;
+use corelane_runtime::stage::{Outputs, Stage, StageContext};
+use corelane_stages::declare::{Hex, Output};
+use corelane_stages::stage;
 
-pub(crate) struct Scramble;
-
-const fn key(name: &'static str, kind: &'static str) -> KeyInfo {
-    KeyInfo { name, kind, default: None, doc: "" }
-}
-
-const INFO: StageInfo = StageInfo {
-    name: "Scramble",
-    summary: "Stands in for a stage of a program's own.",
-    role: Role::Middle,
-    subject: None,
-    keys: &[key("key", "text"), key("skip", "number"), key("short", "chain")],
-    drop_reasons: &[],
-    counters: &[],
-};
-
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Config {
-    key: String,
-    skip: u32,
-    short: String,
-}
-
-impl StageSpec for Scramble {
-    fn info(&self) -> &'static StageInfo {
-        &INFO
-    }
-
-    fn configure(&self, args: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
-        let config: Config = config::parse(args)?;
-        assert_eq!((config.key.len(), config.skip), (32, 8), "as the file says");
-        Ok(Box::new(config))
+stage! {
+    /// Stands in for a stage of a program's own.
+    pub(crate) struct Scramble {
+        /// 16 bytes
+        key: Hex<16>,
+        /// bytes left as they are
+        skip: u32 = 0,
+        /// where packets without payload go
+        short: Output,
     }
 }
 
-impl StageConfig for Config {
-    fn traits(&self) -> Traits {
-        Traits { outputs: vec![("short".into(), self.short.clone())], ..Traits::default() }
-    }
-
-    fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
-        Ok(Built::restartable(|| Passing))
-    }
-}
-
-struct Passing;
-
-impl Stage for Passing {
+impl Stage for Scramble {
     fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, _: &mut StageContext<'_>) {
-        burst.drain().for_each(|packet| out.next(packet));
+        let Scramble { key, skip, short } = *self;
+        for packet in burst.drain() {
+            match packet.payload_len() > skip && key[0] == 0 {
+                true => out.next(packet),
+                false => out.send(short, packet),
+            }
+        }
     }
 }

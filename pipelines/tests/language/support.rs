@@ -1,129 +1,60 @@
 //! What the tests share: a stage with two outputs, and short ways to the problems of a text.
 
 use corelane::{Failure, Machine, Overrides, Pipeline, Plan, Problem, Problems, Registry};
-use corelane_runtime::Error;
 use corelane_runtime::packet::Burst;
-use corelane_runtime::stage::spec::{KeyInfo, Role, Traits};
-use corelane_runtime::stage::{
-    Args, BuildContext, Built, ConfigError, OutputId, Outputs, Stage, StageConfig, StageContext,
-    StageInfo, StageSpec,
-};
+use corelane_runtime::stage::{Outputs, Stage, StageContext};
 use corelane_runtime::topology::Cpu;
-use corelane_stages::config;
-use serde::Deserialize;
+use corelane_stages::declare::Output;
+use corelane_stages::stage;
 
-/// `Fork(to: "chain", every: 2)`: every second packet goes to another chain.
-pub(crate) struct Fork;
-
-const INFO: StageInfo = StageInfo {
-    name: "Fork",
-    summary: "Sends every second packet to another chain.",
-    role: Role::Middle,
-    subject: Some("to"),
-    keys: &[
-        KeyInfo { name: "to", kind: "chain", default: None, doc: "the other chain" },
-        KeyInfo {
-            name: "every",
-            kind: "a number from 2 to 255",
-            default: Some("2"),
-            doc: "which packets",
-        },
-    ],
-    drop_reasons: &[],
-    counters: &[],
-};
-
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ForkConfig {
-    to: String,
-    #[serde(default)]
-    every: u8,
+stage! {
+    /// Sends every so many packets one to another chain.
+    pub(crate) struct Fork {
+        /// the other chain
+        to: Output,
+        /// which packets
+        every: u8 = 2,
+    }
+    subject { to }
+    state { turn: u8 = 0 }
 }
 
-impl StageSpec for Fork {
-    fn info(&self) -> &'static StageInfo {
-        &INFO
-    }
-
-    fn configure(&self, args: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
-        Ok(Box::new(config::parse::<ForkConfig>(args)?))
-    }
-}
-
-impl StageConfig for ForkConfig {
-    fn traits(&self) -> Traits {
-        Traits { outputs: vec![("to".into(), self.to.clone())], ..Traits::default() }
-    }
-
-    fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
-        let every = self.every.max(2);
-        Ok(Built::restartable(move || Forking { every, turn: 0 }))
-    }
-}
-
-struct Forking {
-    every: u8,
-    turn: u8,
-}
-
-impl Stage for Forking {
+impl Stage for Fork {
     fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, _: &mut StageContext<'_>) {
         for packet in burst.drain() {
-            self.turn = (self.turn + 1) % self.every;
-            out.send(OutputId(usize::from(self.turn == 0)), packet);
+            self.turn = (self.turn + 1) % self.every.max(2);
+            match self.turn {
+                0 => out.send(self.to, packet),
+                _ => out.next(packet),
+            }
         }
     }
 }
 
-/// `Split(left: "a", right: "b")`: ends a chain, all its outputs have names.
-pub(crate) struct Split;
-
-const SPLIT: StageInfo = StageInfo {
-    name: "Split",
-    summary: "Sends packets to one of two chains.",
-    role: Role::Sink,
-    subject: None,
-    keys: &[
-        KeyInfo { name: "left", kind: "chain", default: None, doc: "the one" },
-        KeyInfo { name: "right", kind: "chain", default: None, doc: "the other" },
-    ],
-    drop_reasons: &[],
-    counters: &[],
-};
-
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SplitConfig {
-    left: String,
-    right: String,
+stage! {
+    /// Sends packets to one of two chains in turn; all its outputs have names, so it ends a chain.
+    pub(crate) struct Split {
+        /// the one
+        left: Output,
+        /// the other
+        right: Output,
+    }
+    role { Sink }
+    state { odd: bool = false }
 }
 
-impl StageSpec for Split {
-    fn info(&self) -> &'static StageInfo {
-        &SPLIT
-    }
-
-    fn configure(&self, args: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
-        Ok(Box::new(config::parse::<SplitConfig>(args)?))
-    }
-}
-
-impl StageConfig for SplitConfig {
-    fn traits(&self) -> Traits {
-        let outputs = [("left", &self.left), ("right", &self.right)];
-        let outputs = outputs.map(|(key, chain)| (key.to_owned(), chain.clone()));
-        Traits { outputs: outputs.into(), ..Traits::default() }
-    }
-
-    fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
-        Ok(Built::restartable(|| Forking { every: 2, turn: 0 }))
+impl Stage for Split {
+    fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, _: &mut StageContext<'_>) {
+        for packet in burst.drain() {
+            out.send(if self.odd { self.right } else { self.left }, packet);
+            self.odd = !self.odd;
+        }
     }
 }
 
 /// The standard stages, [`Fork`] and [`Split`].
 pub(crate) fn registry() -> Registry {
-    corelane::standard().with_spec(Fork).with_spec(Split)
+    corelane::standard().with::<Fork>().with::<Split>()
 }
 
 /// A machine of eight CPUs.

@@ -50,7 +50,7 @@ fn sets(name: &str) -> Overrides {
 
 fn problems(name: &str, text: &str) -> Problems {
     let pipeline = Pipeline::load("gw.ron", text, &sets(name)).map_err(Failure::from);
-    let registry = registry().with_spec(Scramble);
+    let registry = registry().with::<Scramble>();
     match pipeline.and_then(|pipeline| pipeline.plan(&registry, &machine())) {
         Ok(plan) => plan.warnings().clone(),
         Err(Failure::Description(problems)) => problems,
@@ -152,7 +152,7 @@ fn with_what_exists_in_place_of_the_rest_they_load() {
         }
         let pipeline = Pipeline::load(name, &swapped, &sets(name));
         let pipeline = pipeline.unwrap_or_else(|problems| panic!("{name}: {problems}\n{swapped}"));
-        let plan = pipeline.plan(&registry().with_spec(Scramble), &machine());
+        let plan = pipeline.plan(&registry().with::<Scramble>(), &machine());
         let plan = plan.unwrap_or_else(|failure| panic!("{name}: {failure}\n{swapped}"));
         let warned: Vec<_> = plan.warnings().list.iter().map(|problem| problem.code).collect();
         // That a key does nothing yet, and that what `lan` brings does not fit `wan`, are right to be told.
