@@ -112,6 +112,9 @@ pub(crate) struct CheckedStage {
     pub(crate) exit: Exit,
     /// Why it was added, where it was.
     pub(crate) note: Option<String>,
+    /// Ports that packets here may have come in by, and may leave by, once that is known.
+    pub(crate) entries: Vec<String>,
+    pub(crate) exits: Vec<String>,
 }
 
 /// A ring between two actors.

@@ -175,6 +175,8 @@ impl Reader<'_> {
                 verdicts: Vec::new(),
                 exit: Exit::default(),
                 note: None,
+                entries: Vec::new(),
+                exits: Vec::new(),
             }));
         }
         found

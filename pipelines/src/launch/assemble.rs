@@ -16,7 +16,8 @@ use corelane_runtime::offload::{Offload, PortCaps};
 use corelane_runtime::packet::Buffers;
 use corelane_runtime::port::{Port, RxQueue, TxQueue};
 use corelane_runtime::stage::spec::Role;
-use corelane_runtime::stage::{BuildContext, Built, Target};
+use corelane_runtime::stage::{BuildContext, Built, OutputId, PortInfo, Target};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,6 +29,9 @@ struct OpenPort {
 }
 
 type Ports = BTreeMap<String, OpenPort>;
+
+/// What stages of a run share, by name.
+type Shared = BTreeMap<String, Arc<dyn Any + Send + Sync>>;
 
 /// Actors with the supervisor's hold on each.
 type Crew = Vec<(Actor, ActorHandle)>;
@@ -59,8 +63,9 @@ fn crew(plan: &Plan, ports: &mut Ports, hash_key: u64) -> Result<Crew, Error> {
         intakes.push(Some(rx));
     }
     let mut crew = Vec::new();
+    let mut shared = Shared::new();
     for (index, waker) in wakers.into_iter().enumerate() {
-        let mut assembler = Assembler { plan, index, ports, hash_key };
+        let mut assembler = Assembler { plan, index, ports, shared: &mut shared, hash_key };
         crew.push(assembler.actor(waker, &mut feeds, &mut intakes)?);
     }
     Ok(crew)
@@ -99,6 +104,7 @@ struct Assembler<'a> {
     plan: &'a Plan,
     index: usize,
     ports: &'a mut Ports,
+    shared: &'a mut Shared,
     hash_key: u64,
 }
 
@@ -146,8 +152,14 @@ impl Assembler<'_> {
         let planned = &self.plan.actors[self.index].nodes[node];
         let stage = &self.plan.stages[planned.stage];
         let exit = self.exit(stage);
-        let mut context =
-            Context { plan: self.plan, stage, ports: self.ports, exit, hash_key: self.hash_key };
+        let mut context = Context {
+            plan: self.plan,
+            stage,
+            ports: self.ports,
+            shared: self.shared,
+            exit,
+            hash_key: self.hash_key,
+        };
         let body = match stage.config.build(&mut context)? {
             Built::Source(source) => NodeBody::Source(source),
             Built::Stage(stage, factory) => NodeBody::Stage(stage, factory),
@@ -175,6 +187,7 @@ struct Context<'a> {
     plan: &'a Plan,
     stage: &'a PlannedStage,
     ports: &'a mut Ports,
+    shared: &'a mut Shared,
     exit: Option<Arc<PortCaps>>,
     hash_key: u64,
 }
@@ -213,6 +226,40 @@ impl BuildContext for Context<'_> {
 
     fn offload(&self) -> Offload {
         self.stage.offload
+    }
+
+    fn port_info(&self, port: &str) -> Option<PortInfo> {
+        let common = &self.plan.ports.iter().find(|planned| planned.name == port)?.common;
+        let open = self.ports.get(port)?;
+        Some(PortInfo {
+            name: port.to_owned(),
+            number: open.number,
+            mac: common.mac,
+            mtu: open.caps.facts.limits.mtu,
+            addresses: Vec::new(),
+            gateways: Vec::new(),
+        })
+    }
+
+    fn entries(&self) -> Vec<String> {
+        self.stage.entries.clone()
+    }
+
+    fn exits(&self) -> Vec<String> {
+        self.stage.exits.clone()
+    }
+
+    fn answer(&self, port: u16) -> Option<OutputId> {
+        let _ = port;
+        None
+    }
+
+    fn shared(
+        &mut self,
+        name: &str,
+        make: &mut dyn FnMut() -> Arc<dyn Any + Send + Sync>,
+    ) -> Arc<dyn Any + Send + Sync> {
+        Arc::clone(self.shared.entry(name.to_owned()).or_insert_with(make))
     }
 
     fn drops_when_full(&self, port: &str) -> bool {

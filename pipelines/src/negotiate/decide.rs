@@ -282,13 +282,27 @@ impl Decided {
 
     /// Puts what was decided into the stages.
     pub(super) fn write(self, chains: &mut [CheckedChain]) {
-        let decided = self.exits.into_iter().zip(self.verdicts).zip(self.notes);
-        for ((chain, step), ((exit, verdicts), note)) in self.graph.at.into_iter().zip(decided) {
+        let ends = |nodes: &[BTreeSet<usize>]| -> Vec<Vec<String>> {
+            nodes.iter().map(|nodes| ports_of(chains, &self.graph, nodes)).collect()
+        };
+        let ends = ends(&self.sources).into_iter().zip(ends(&self.sinks));
+        let decided = self.exits.into_iter().zip(self.verdicts).zip(self.notes).zip(ends);
+        for ((chain, step), (((exit, verdicts), note), (entries, exits))) in
+            self.graph.at.into_iter().zip(decided)
+        {
             if let CheckedStep::Stage(stage) = &mut chains[chain].steps[step] {
                 (stage.exit, stage.verdicts, stage.note) = (exit, verdicts, note);
+                (stage.entries, stage.exits) = (entries, exits);
             }
         }
     }
+}
+
+/// The ports that these stages stand on, each once.
+fn ports_of(chains: &[CheckedChain], graph: &Graph, nodes: &BTreeSet<usize>) -> Vec<String> {
+    let stages = nodes.iter().filter_map(|&node| stage(chains, graph.at[node]));
+    let names: BTreeSet<&String> = stages.filter_map(|stage| stage.traits.port.as_ref()).collect();
+    names.into_iter().cloned().collect()
 }
 
 /// Whether these titles are of several stages.

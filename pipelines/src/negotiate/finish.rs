@@ -134,5 +134,7 @@ fn build(
         verdicts: Vec::new(),
         exit: Exit::default(),
         note: None,
+        entries: Vec::new(),
+        exits: Vec::new(),
     }))
 }

@@ -178,6 +178,8 @@ fn spreading(chain: &str, id: String, index: usize, ways: usize, by: Spread) -> 
         verdicts: Vec::new(),
         exit: Exit::default(),
         note: None,
+        entries: Vec::new(),
+        exits: Vec::new(),
     }
 }
 
@@ -202,6 +204,8 @@ fn planned(chain: &str, stage: CheckedStage, source: &Source) -> PlannedStage {
         verdicts: stage.verdicts,
         exit: stage.exit,
         note: stage.note,
+        entries: stage.entries,
+        exits: stage.exits,
     }
 }
 

@@ -89,6 +89,9 @@ pub(crate) struct PlannedStage {
     pub(crate) exit: Exit,
     /// Why it was added, where it was.
     pub(crate) note: Option<String>,
+    /// Ports that packets here may have come in by, and may leave by.
+    pub(crate) entries: Vec<String>,
+    pub(crate) exits: Vec<String>,
 }
 
 /// An actor: stages in the order packets take.

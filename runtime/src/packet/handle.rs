@@ -141,6 +141,16 @@ impl Packet {
         &mut self.part_mut().meta
     }
 
+    /// What the description's own rules say of it; 0 where they said nothing.
+    pub fn mark(&self) -> u16 {
+        self.part().mark
+    }
+
+    /// Says something of it, for rules further on.
+    pub fn set_mark(&mut self, mark: u16) {
+        self.part_mut().mark = mark;
+    }
+
     /// Records where the layers are and how many bytes the innermost L4 payload has.
     pub fn set_layers(&mut self, layers: Layers, payload: u32) {
         let part = self.part_mut();
@@ -482,6 +492,7 @@ pub(super) fn move_packet_fields(from: &Part, to: &mut Part) {
     to.segments = from.segments;
     to.parts = from.parts;
     to.meta = from.meta;
+    to.mark = from.mark;
     to.time = from.time;
 }
 

@@ -438,6 +438,7 @@ fn blank(this: *mut Part, home: u16, class: Class) -> Part {
         meta: Meta::default(),
         piece_len: 0,
         piece_sum: 0,
+        mark: 0,
         shared: PhantomPinned,
     }
 }

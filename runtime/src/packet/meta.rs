@@ -60,6 +60,70 @@ pub struct Layers {
     pub levels: [Level; 2],
     /// How many levels are known: 0 (not IP), 1, or 2.
     pub count: u8,
+    /// What `levels[0]` carries `levels[1]` in.
+    pub tunnel: Tunnel,
+}
+
+/// How a level is carried inside another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Tunnel {
+    /// There is no level inside, or it is not said how it is carried.
+    #[default]
+    None,
+    /// VXLAN (RFC 7348), on whatever UDP port.
+    Vxlan,
+    /// Geneve (RFC 8926).
+    Geneve,
+    /// GRE (RFC 2784, RFC 2890), with or without a link header inside.
+    Gre,
+    /// IP directly in IP (RFC 2003, RFC 4213, RFC 2473).
+    Ip,
+    /// Something else.
+    Other,
+}
+
+/// What was last taken off the front of a packet and is of use to who puts something there again: a VLAN tag, or
+/// the network identifier of a tunnel. Later stages choose rows and rules by it.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taken(u32);
+
+impl Taken {
+    /// Nothing was.
+    pub const NOTHING: Taken = Taken(0);
+    const VLAN: u32 = 1 << 24;
+    const TUNNEL: u32 = 2 << 24;
+    const VALUE: u32 = (1 << 24) - 1;
+
+    /// A VLAN tag with these priority, DEI and VLAN ID bits.
+    pub const fn vlan(tci: u16) -> Taken {
+        Taken(Taken::VLAN | tci as u32)
+    }
+
+    /// A tunnel header with this identifier, of which the low 24 bits are kept: a VNI whole, a GRE key in part.
+    pub const fn tunnel(id: u32) -> Taken {
+        Taken(Taken::TUNNEL | id & Taken::VALUE)
+    }
+
+    /// Priority, DEI and VLAN ID, if it was a VLAN tag.
+    pub const fn tci(self) -> Option<u16> {
+        if self.0 & !Taken::VALUE == Taken::VLAN { Some(self.0 as u16) } else { None }
+    }
+
+    /// The identifier, if it was a tunnel header.
+    pub const fn tunnel_id(self) -> Option<u32> {
+        if self.0 & !Taken::VALUE == Taken::TUNNEL { Some(self.0 & Taken::VALUE) } else { None }
+    }
+}
+
+impl std::fmt::Debug for Taken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.tci(), self.tunnel_id()) {
+            (Some(tci), _) => write!(f, "vlan {tci:#06x}"),
+            (_, Some(id)) => write!(f, "tunnel {id}"),
+            _ => f.write_str("nothing"),
+        }
+    }
 }
 
 impl Layers {
@@ -133,6 +197,9 @@ bitflags! {
         const PAD_LAST = 4;
         /// Segment boundaries are those of the parts (received so); they restore what was received.
         const BY_PARTS = 8;
+        /// Every segment carries the same IPv4 ID in the outer header of its tunnel; without it those count up
+        /// by one. Means nothing for packets of one level.
+        const OUTER_FIXED_ID = 16;
     }
 }
 
@@ -155,7 +222,7 @@ bitflags! {
     pub struct MetaFlags: u8 {
         /// [`Meta::layers`] is filled in and true.
         const PARSED = 1;
-        /// [`Meta::known`] is filled in.
+        /// There is a [`Meta::known`] sum.
         const KNOWN = 2;
         /// A fragment of an IP datagram, at any level, atomic fragments included.
         const FRAGMENT = 4;
@@ -189,10 +256,11 @@ pub struct Meta {
     pub trailer: u16,
     /// Port the packet came in by.
     pub port: u16,
-    /// A known sum; true where [`MetaFlags::KNOWN`] is set.
-    pub known: Known,
-    /// Unfinished checksums; true where [`Meta::l4`] says [`Csum::Partial`].
+    /// Unfinished checksums; true where [`Meta::l4`] says [`Csum::Partial`]. The second is also where a known
+    /// sum is kept: whoever writes it for an unfinished checksum uses [`Meta::request`].
     pub partial: [Partial; 2],
+    /// What was last taken off the front.
+    pub taken: Taken,
     /// Flow hash, the same for both directions.
     pub hash: u32,
     /// Length of the frame on the wire; more than the packet's length if the capture was cut.
@@ -200,6 +268,33 @@ pub struct Meta {
 }
 
 impl Meta {
+    /// A known sum, if there is one. A packet with an unfinished checksum inside a tunnel has none.
+    pub fn known(&self) -> Option<Known> {
+        let Partial { start, field } = self.partial[1];
+        self.flags.contains(MetaFlags::KNOWN).then_some(Known { from: start, sum: field })
+    }
+
+    /// Remembers a sum; not for a packet whose inner checksum is unfinished.
+    pub fn set_known(&mut self, known: Known) {
+        debug_assert_ne!(self.l4[1], Csum::Partial, "the place of the known sum is taken");
+        self.partial[1] = Partial { start: known.from, field: known.sum };
+        self.flags.insert(MetaFlags::KNOWN);
+    }
+
+    /// Forgets the known sum.
+    pub fn forget_known(&mut self) {
+        self.flags.remove(MetaFlags::KNOWN);
+    }
+
+    /// Asks for the checksum of a level to be finished.
+    pub fn request(&mut self, level: usize, partial: Partial) {
+        if level == 1 {
+            self.forget_known();
+        }
+        self.l4[level] = Csum::Partial;
+        self.partial[level] = partial;
+    }
+
     /// Index of the innermost level, if there is one.
     pub fn innermost(&self) -> Option<usize> {
         usize::from(self.layers.count).checked_sub(1)

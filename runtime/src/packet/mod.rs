@@ -17,6 +17,7 @@ mod cut;
 mod edit;
 mod handle;
 mod home;
+mod levels;
 mod memory;
 mod meta;
 mod part;
@@ -33,6 +34,7 @@ pub use handle::{NoBuffer, Packet};
 pub use home::{Buffers, Class, HEADROOM, HomeConfig, HomeReport, LARGE_ROOM, SMALL_ROOM};
 pub use meta::{
     Csum, Known, L3, L4, Layers, Level, Meta, MetaFlags, Partial, SegFlags, SegKind, Segmentation,
+    Taken, Tunnel,
 };
 pub use pieces::Piece;
 pub use train::Train;

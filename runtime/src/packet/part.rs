@@ -56,6 +56,8 @@ pub(crate) struct Part {
     pub(crate) piece_len: u32,
     /// Folded sum of the piece, as if it started at an even offset.
     pub(crate) piece_sum: u16,
+    /// What the description's own rules say of the packet (first part only).
+    pub(crate) mark: u16,
     /// Other threads change `refs` while a packet's holder has a `&mut Part`: such a reference must not be
     /// taken for the only way to the part.
     pub(crate) shared: PhantomPinned,

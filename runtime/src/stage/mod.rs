@@ -18,7 +18,8 @@ pub use nowhere::Nowhere;
 pub use outputs::{OutputId, Outputs, Target};
 pub use registry::{Declared, Registry};
 pub use spec::{
-    Args, BuildContext, Built, ConfigError, Sharing, StageConfig, StageInfo, StageSpec,
+    Args, BuildContext, Built, ConfigError, PortInfo, Row, RowError, Sharing, StageConfig,
+    StageInfo, StageSpec,
 };
 pub use unshared::Unshared;
 

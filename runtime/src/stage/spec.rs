@@ -3,10 +3,13 @@
 //! Built-in stages and those of other crates go through the same traits. Nothing here runs on the packet
 //! path, so it may allocate and fail; failures say where in the description they belong.
 
-use super::{Source, Stage};
+use super::{OutputId, Source, Stage};
 use crate::Error;
 use crate::offload::{Looks, Need, Offload, PortCaps};
+use crate::packet::Tunnel;
 use crate::port::{RxQueue, TxQueue};
+use std::any::Any;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// One configuration key, as documentation.
@@ -142,6 +145,49 @@ pub struct Traits {
     pub adds: u32,
     /// It checks checksums, so that those of packets behind it are known, wherever they can be.
     pub checks: bool,
+    /// It puts packets into such a tunnel.
+    pub encapsulates: Option<Tunnel>,
+    /// It takes packets out of such a tunnel.
+    pub decapsulates: Option<Tunnel>,
+    /// Ports whose addresses it must be told ([`PortInfo`]): each must exist and have some.
+    pub addressed: Vec<String>,
+    /// The table whose rows it reads ([`StageConfig::take_rows`]).
+    pub table: Option<String>,
+    /// It makes packets that go back out of the port that others came in by ([`BuildContext::answer`]).
+    pub answers: bool,
+}
+
+/// A row of a table of the description.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// RON text of a struct, `(key: value, ..)`.
+    pub text: &'a str,
+}
+
+/// Something wrong with a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowError {
+    /// Which one, from 0.
+    pub row: usize,
+    /// What; its span is within [`Row::text`].
+    pub error: ConfigError,
+}
+
+/// What the description says of a port.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PortInfo {
+    /// Its name in the description.
+    pub name: String,
+    /// Its number, as packets carry it ([`crate::packet::Meta::port`]).
+    pub number: u16,
+    /// Its link-layer address, if it has one.
+    pub mac: Option<[u8; 6]>,
+    /// Largest IP packet, bytes, if there is a limit.
+    pub mtu: Option<u32>,
+    /// Its addresses, each with the length of its network's prefix, in the order written.
+    pub addresses: Vec<(IpAddr, u8)>,
+    /// Next hops for what is on none of its networks, at most one of each family.
+    pub gateways: Vec<IpAddr>,
 }
 
 /// A kind of stage.
@@ -171,6 +217,14 @@ pub trait StageConfig: Send {
     /// The work that a port could take over.
     fn needs(&self) -> Vec<Need> {
         Vec::new()
+    }
+    /// Takes the rows of the table that [`Traits::table`] names, before anything is built.
+    ///
+    /// # Errors
+    /// One for each mistake in each row.
+    fn take_rows(&mut self, rows: &[Row<'_>]) -> Result<(), Vec<RowError>> {
+        let _ = rows;
+        Ok(())
     }
     /// Builds one instance.
     fn build(&self, ctx: &mut dyn BuildContext) -> Result<Built, Error>;
@@ -213,6 +267,35 @@ pub trait BuildContext {
     /// What the description allows the stage that is being built.
     fn offload(&self) -> Offload {
         Offload::Auto
+    }
+    /// What the description says of a port.
+    fn port_info(&self, port: &str) -> Option<PortInfo> {
+        let _ = port;
+        None
+    }
+    /// The ports that packets here may have come in by.
+    fn entries(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// The ports that packets from here may leave by.
+    fn exits(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// Where packets go that answer those from the port of this number, for a stage that
+    /// [answers](Traits::answers).
+    fn answer(&self, port: u16) -> Option<OutputId> {
+        let _ = port;
+        None
+    }
+    /// Something that all stages of a run that ask for it by this name share: what was made first. It must be
+    /// read and written without locks.
+    fn shared(
+        &mut self,
+        name: &str,
+        make: &mut dyn FnMut() -> Arc<dyn Any + Send + Sync>,
+    ) -> Arc<dyn Any + Send + Sync> {
+        let _ = name;
+        make()
     }
     /// Whether packets that a port has no room for are dropped, counted, instead of waiting.
     fn drops_when_full(&self, port: &str) -> bool {

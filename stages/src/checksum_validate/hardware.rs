@@ -7,7 +7,7 @@ use super::counters::Outcome;
 use super::scope::{Scope, Subject};
 use crate::payload::Sums;
 use corelane_runtime::offload::{Caps, Looks, Need};
-use corelane_runtime::packet::{Csum, MetaFlags, Packet};
+use corelane_runtime::packet::{Csum, Packet};
 use corelane_sum::Sum;
 
 /// What a port may have checked before packets come here.
@@ -63,11 +63,9 @@ pub(super) fn vouch(packet: &Packet, subjects: &[Subject; 2], sums: &mut Sums<'_
         }
     }
     let meta = packet.meta();
-    let known = meta.flags.contains(MetaFlags::KNOWN) && meta.trailer < u16::MAX;
-    if !known || sums.payload().is_some() {
-        return false;
-    }
+    let known = meta.known().filter(|_| meta.trailer < u16::MAX && sums.payload().is_none());
+    let Some(known) = known else { return false };
     let end = packet.len() - u32::from(meta.trailer);
-    sums.derive(u32::from(meta.known.from), end, Sum::from_u16(meta.known.sum));
+    sums.derive(u32::from(known.from), end, Sum::from_u16(known.sum));
     sums.payload().is_some()
 }

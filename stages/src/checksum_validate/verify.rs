@@ -52,13 +52,13 @@ pub(super) fn verify(packet: &mut Packet, finish: bool, ctx: &mut StageContext<'
         found.note(udp, outcome, request.is_some());
         let meta = packet.meta_mut();
         if let Some(request) = request {
-            meta.partial[level] = request;
+            meta.request(level, request);
+            continue;
         }
         meta.l4[level] = match outcome {
             Outcome::Good if meta.l4[level] == Csum::Partial => Csum::Partial,
             Outcome::Good => Csum::Good,
             Outcome::Corrupt => Csum::Bad,
-            Outcome::Partial if request.is_some() => Csum::Partial,
             Outcome::Partial | Outcome::Overrun | Outcome::Unverifiable | Outcome::Zero => {
                 Csum::Unknown
             }

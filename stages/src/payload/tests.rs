@@ -29,7 +29,7 @@ fn harness() -> Harness {
 fn mark(packet: &mut Packet, start: usize, end: usize) {
     let level =
         Level { payload: start as u16, l3_kind: L3::V4, l4_kind: L4::Tcp, ..Level::default() };
-    let layers = Layers { levels: [level, Level::default()], count: 1 };
+    let layers = Layers { levels: [level, Level::default()], count: 1, ..Layers::default() };
     packet.set_layers(layers, (end - start) as u32);
 }
 

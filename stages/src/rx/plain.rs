@@ -61,7 +61,7 @@ pub(super) fn look(frame: &[u8], len: u32) -> Option<Found> {
     }
     let (l3, l4) = (ETHERNET as u16, l4 as u16);
     let level = Level { l2: 0, l3, l4, payload: payload as u16, l3_kind: kind, l4_kind };
-    let layers = Layers { levels: [level, Level::default()], count: 1 };
+    let layers = Layers { levels: [level, Level::default()], count: 1, ..Layers::default() };
     let ends = Ends::of_ip(kind, l3, next, Some(l4));
     let facts = MetaFlags::empty();
     Some(Found { layers, facts, payload: payload_end - payload, end, ends })

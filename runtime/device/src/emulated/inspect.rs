@@ -146,8 +146,7 @@ impl Findings {
             None => {}
         }
         if let Some(known) = self.known.filter(|_| caps.contains(Caps::RX_COMPLETE)) {
-            meta.known = known;
-            meta.flags |= MetaFlags::KNOWN;
+            meta.set_known(known);
         }
         if let Some(hash) = self.hash.filter(|_| caps.contains(Caps::RX_HASH)) {
             meta.hash = hash;

@@ -8,7 +8,7 @@ use super::{Loopback, Seen, probe};
 use crate::emulated::{Collector, Emulated, EmulatedConfig, Faults, Frame, Sink, Traffic};
 use corelane_runtime::Error;
 use corelane_runtime::offload::Facts;
-use corelane_runtime::packet::{Buffers, Burst, Csum, HomeConfig, MetaFlags, Packet, Segmentation};
+use corelane_runtime::packet::{Buffers, Burst, Csum, HomeConfig, Packet, Segmentation};
 use corelane_runtime::port::Port;
 use corelane_runtime::stage::{Progress, StageContext, Tally};
 
@@ -102,7 +102,7 @@ fn look(packet: &Packet) -> Seen {
         bytes: packet.parts().collect::<Vec<_>>().concat(),
         l3: meta.l3[0],
         l4: meta.l4[0],
-        known: meta.flags.contains(MetaFlags::KNOWN).then_some(meta.known),
+        known: meta.known(),
         joined: packet.is_super().then_some((request.count, request.gso_size)),
     }
 }

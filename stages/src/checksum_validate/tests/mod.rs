@@ -5,7 +5,7 @@ mod oracle;
 
 use super::{ChecksumValidate, OnBad};
 use crate::fixture::received;
-use corelane_runtime::packet::{Csum, Known, MetaFlags, Packet, SegFlags, SegKind, Segmentation};
+use corelane_runtime::packet::{Csum, Known, Packet, SegFlags, SegKind, Segmentation};
 use corelane_runtime::stage::Declared;
 use corelane_runtime::testing::Harness;
 use corelane_wire::testing::{Checksum, Extension, FrameBuilder, Ipv4, Ipv6, Tcp, Udp, Vxlan};
@@ -290,8 +290,7 @@ fn of_three_levels_the_inner_two_are_checked_and_the_device_is_not_believed() {
 fn complete(harness: &mut Harness, frame: &[u8], trailer: usize, off: u16) -> Packet {
     let mut packet = received(harness, frame, &[]);
     let sum = corelane_wire::testing::slow_sum(&[&frame[14..frame.len() - trailer]]);
-    packet.meta_mut().known = Known { from: 14, sum: sum.wrapping_add(off) };
-    packet.meta_mut().flags |= MetaFlags::KNOWN;
+    packet.meta_mut().set_known(Known { from: 14, sum: sum.wrapping_add(off) });
     packet
 }
 
