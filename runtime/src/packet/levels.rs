@@ -159,7 +159,9 @@ mod tests {
             assert_eq!((meta.l3, meta.l4), (before.l3, before.l4));
             assert_eq!((meta.layers, meta.orig_len), (before.layers, 100));
             assert_eq!(meta.known(), known);
-            assert_eq!(meta.partial[0], before.partial[0]);
+            if state == Csum::Partial {
+                assert_eq!(meta.partial[0], before.partial[0]);
+            }
             buffers.release(packet);
         }
     }
