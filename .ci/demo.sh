@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make demo: examples/demo.ron over the recorded captures, and whether it did what it promises.
+# make demo: examples/02_join_and_cut.ron over the recorded captures, and whether it did what it promises.
 #
 # Needs Rust only. Where tshark is there or can be installed, it judges the checksums that were written.
 set -euo pipefail
@@ -12,11 +12,11 @@ demo() {
     local input=examples/captures/tcp-bulk-$name.pcap output=out/demo-$name.pcap report=out/demo-$name.json
     rm -f "$output" "$report"
 
-    say "$name: $input through examples/demo.ron, into $output"
-    "$corelane" run examples/demo.ron --set "in=$input" --set "out=$output"
+    say "$name: $input through examples/02_join_and_cut.ron, into $output"
+    "$corelane" run examples/02_join_and_cut.ron --set "in=$input" --set "out=$output"
 
     say "$name: once more, for the report as JSON: $report"
-    "$corelane" run examples/demo.ron --set "in=$input" --set "out=$output" --format json --out "$report"
+    "$corelane" run examples/02_join_and_cut.ron --set "in=$input" --set "out=$output" --format json --out "$report"
     "$bin/check_report" "$report"
 
     say "$name: is what came out what went in, frame by frame?"

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 #[expect(dead_code, reason = "its main")]
-#[path = "../src/bin/count_stage.rs"]
+#[path = "../src/bin/04_count_stage.rs"]
 mod count_stage;
 #[expect(dead_code, reason = "its main")]
 #[path = "../src/bin/scramble.rs"]
@@ -228,7 +228,7 @@ fn the_counting_program_counts() {
          chains: {{ \"main\": [Rx(\"in\"), Sizes(large: 200), Drop(\"counted\")] }})"
     );
     std::fs::write(&file, text_of).expect("a file");
-    let ended = Command::new(env!("CARGO_BIN_EXE_count_stage"))
+    let ended = Command::new(env!("CARGO_BIN_EXE_04_count_stage"))
         .args(["run", file.to_str().expect("a path"), "--format", "json"])
         .output()
         .expect("it starts");
@@ -244,7 +244,7 @@ fn the_counting_program_counts() {
 
 #[test]
 fn the_programs_are_short() {
-    for (name, most) in [("scramble.rs", 40), ("count_stage.rs", 25)] {
+    for (name, most) in [("scramble.rs", 40), ("04_count_stage.rs", 25)] {
         let text = std::fs::read_to_string(root().join("src/bin").join(name)).expect("source");
         let lines = text.lines().count();
         assert!(lines <= most, "{name} has {lines} lines; {most} are allowed");

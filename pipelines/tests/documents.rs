@@ -34,6 +34,6 @@ fn the_stage_in_the_readme_is_the_one_that_is_built() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let readme = std::fs::read_to_string(root.join("README.md")).expect("a document");
     let shown = readme.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next());
-    let built = std::fs::read_to_string(root.join("examples/src/bin/count_stage.rs"));
+    let built = std::fs::read_to_string(root.join("examples/src/bin/04_count_stage.rs"));
     assert_eq!(shown, built.ok().as_deref());
 }

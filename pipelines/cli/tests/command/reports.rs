@@ -4,7 +4,7 @@ use crate::support::{Bench, LANE, input};
 use serde_json::Value;
 
 fn demo() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/demo.ron");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/02_join_and_cut.ron");
     std::fs::read_to_string(path).expect("the demo")
 }
 
