@@ -20,8 +20,11 @@ fn committed() -> Vec<PathBuf> {
     files
 }
 
+/// A checksum as found, and as it should be.
+type Pair = (u16, u16);
+
 /// The IPv4 and TCP checksums as found, each with the one that etherparse computes; `None` for what is not TCP.
-fn sums(frame: &Frame) -> Option<(Option<(u16, u16)>, (u16, u16))> {
+fn sums(frame: &Frame) -> Option<(Option<Pair>, Pair)> {
     let sliced = SlicedPacket::from_ethernet(&frame.data).expect("an Ethernet frame");
     let Some(TransportSlice::Tcp(tcp)) = sliced.transport else { return None };
     Some(match sliced.net.expect("IP") {
