@@ -23,6 +23,8 @@ bench: ## the benchmarks; benches/README.md says how to read them
 	cargo build --release --package corelane-benches
 	target/release/ring_hop
 	target/release/chain
+	target/release/classify
+	target/release/decap
 	benches/count.sh
 
 fmt: ## format all code

@@ -11,7 +11,7 @@ require_rust
 seconds=${1:-60}
 shift || true
 targets=("$@")
-[ "${#targets[@]}" -gt 0 ] || targets=(layers reversible capture description)
+[ "${#targets[@]}" -gt 0 ] || targets=(layers reversible tunnel classify capture description)
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
 host=$(rustc -vV | awk '/^host/ { print $2 }')
 # With a target named, the flags do not reach build scripts.

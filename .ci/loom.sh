@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The loom models of the runtime: every interleaving of the sleep protocol and of buffers going home.
+# The loom models of the runtime: every interleaving of the sleep protocol, of buffers going home, and of the table
+# that stages share.
 #
 # A build of its own, beside the others, since the flag changes every crate below the runtime. A run
 # that finds no model fails.

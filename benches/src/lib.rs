@@ -3,6 +3,10 @@
 //! On machines of few, shared cores a single figure means little; two cases measured in turn in one run can
 //! be compared. Nothing here asserts a speed.
 
+mod packets;
+
+pub use packets::{Cost, Runs, simulate};
+
 use std::time::Instant;
 
 /// One thing to measure.

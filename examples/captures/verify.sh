@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Checks captures of TCP with tshark, which knows nothing of corelane: every frame whole and no larger than an MTU of
-# 1500 allows, every IPv4, UDP and TCP checksum at every level good, none bad, none unverified, and each connection
+# Checks captures of TCP with tshark, which knows nothing of corelane: every frame whole and no larger than the MTU
+# (1500) allows, every IPv4, UDP and TCP checksum at every level good, none bad, none unverified, and each connection
 # with its handshake and both FINs. Where the name starts with vxlan, frames of other protocols may stand between,
 # and UDP without a checksum; elsewhere every frame is TCP.
 #
-# Usage: verify.sh [FILE...]; without arguments, the captures beside this script. Prints one line a
+# Usage: [MTU=1550] verify.sh [FILE...]; without arguments, the captures beside this script. Prints one line a
 # file. Exit 1 on the first file that fails, 2 where tshark is missing.
 set -euo pipefail
 
@@ -24,7 +24,7 @@ fields() {
 # tshark's checksum states: 1 good, 0 bad, 2 unverified, 3 not present; empty: no such header. Some
 # versions print booleans as words.
 judge() {
-    awk -F';' -v file="$1" -v tunnel="$2" '
+    awk -F';' -v file="$1" -v tunnel="$2" -v most="$((${MTU:-1500} + 14))" '
         function is_set(value) { return value == "1" || value == "True" }
         function want(what, found, wanted) {
             if (found + 0 == wanted + 0) return
@@ -42,7 +42,7 @@ judge() {
             }
         }
         {
-            whole += ($1 == $2); large += ($1 > 1514)
+            whole += ($1 == $2); large += ($1 > most)
             look($3, 0); look($4, 1); look($5, 0)
         }
         $5 != "" {

@@ -9,6 +9,7 @@ use std::fmt;
 
 use crate::captures::Frame;
 use crate::flow::FlowKey;
+use crate::inside::innermost;
 
 /// What two equal captures have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +63,7 @@ pub enum Times {
     Equal,
 }
 
-/// Compares two captures, flow by flow.
+/// Compares two captures, flow by flow. A flow inside a tunnel is one of its own.
 ///
 /// # Errors
 ///
@@ -74,12 +75,12 @@ pub fn compare(
 ) -> Result<Summary, Box<Difference>> {
     let mut waiting: HashMap<FlowKey, VecDeque<usize>> = HashMap::new();
     for (index, frame) in second.iter().enumerate() {
-        waiting.entry(FlowKey::of(&frame.data)).or_default().push_back(index);
+        waiting.entry(FlowKey::of(innermost(&frame.data))).or_default().push_back(index);
     }
     let flows = waiting.len();
     let mut summary = Summary { flows, ..Summary::default() };
     for (index, frame) in first.iter().enumerate() {
-        let flow = FlowKey::of(&frame.data);
+        let flow = FlowKey::of(innermost(&frame.data));
         let partner = waiting.get_mut(&flow).and_then(VecDeque::pop_front);
         let what = match partner {
             None => Some(What::Missing),

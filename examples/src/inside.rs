@@ -14,7 +14,19 @@ pub fn inside(frames: Vec<Frame>) -> Vec<Frame> {
 }
 
 fn take_out(frame: &Frame) -> Option<Frame> {
-    let data = &frame.data;
+    let inner = carried(&frame.data)?;
+    let missing = frame.orig_len - frame.data.len() as u32;
+    let orig_len = inner.len() as u32 + missing;
+    Some(Frame { time: frame.time, orig_len, data: inner.to_vec() })
+}
+
+/// The bytes of the frame inside, or all of them where there is none.
+#[must_use]
+pub fn innermost(data: &[u8]) -> &[u8] {
+    carried(data).unwrap_or(data)
+}
+
+fn carried(data: &[u8]) -> Option<&[u8]> {
     let mut l3 = 14;
     while matches!(word(data, l3 - 2)?, 0x8100 | 0x88a8) {
         l3 += 4;
@@ -26,10 +38,7 @@ fn take_out(frame: &Frame) -> Option<Frame> {
     };
     let is_tunnel = protocol == 17 && PORTS.contains(&word(data, l4 + 2)?);
     let end = l4 + usize::from(word(data, l4 + 4)?);
-    let inner = data.get(l4 + 16..end).filter(|_| is_tunnel && data[l4 + 8] & 8 != 0)?;
-    let missing = frame.orig_len - data.len() as u32;
-    let orig_len = inner.len() as u32 + missing;
-    Some(Frame { time: frame.time, orig_len, data: inner.to_vec() })
+    data.get(l4 + 16..end).filter(|_| is_tunnel && data[l4 + 8] & 8 != 0)
 }
 
 fn word(data: &[u8], at: usize) -> Option<u16> {

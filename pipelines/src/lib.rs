@@ -50,6 +50,7 @@ mod summary;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod text;
+mod trial;
 
 pub use corelane_runtime::Error;
 pub use corelane_runtime::exec::sim::{SimConfig, SimOutcome};
@@ -65,6 +66,7 @@ pub use report::Report;
 pub use shown::visible;
 pub use spec::Cores;
 pub use summary::Size;
+pub use trial::{Difference, FrameMismatch, LayerView, Mismatch, Outcome, Selection};
 
 /// The examples of the guide to stages, so that they are tried.
 #[cfg(doctest)]
@@ -94,6 +96,8 @@ impl Overrides {
 /// A description that has been read.
 pub struct Pipeline {
     loaded: Loaded,
+    /// What it was read from, to read it again with other values of parameters.
+    given: trial::Given,
 }
 
 impl Pipeline {
@@ -113,9 +117,13 @@ impl Pipeline {
     pub fn load(file: &str, text: &str, overrides: &Overrides) -> Result<Pipeline, Problems> {
         let loaded = load::load(file, text, overrides);
         match loaded.description {
-            Some(_) => Ok(Pipeline { loaded }),
+            Some(_) => Ok(Pipeline { loaded, given: trial::Given::new(file, text, overrides) }),
             None => Err(loaded.problems.finish()),
         }
+    }
+
+    fn description(&self) -> Option<&spec::Description> {
+        self.loaded.description.as_ref()
     }
 
     /// Puts the actors on that many CPUs, whatever the file says.
@@ -146,10 +154,15 @@ impl Pipeline {
     /// # Errors
     /// All problems of the description, or why it cannot be placed.
     pub fn plan(self, registry: &Registry, machine: &Machine) -> Result<Plan, Failure> {
+        let tests = self.description().map(|found| found.tests.clone()).unwrap_or_default();
         let (checked, mut problems) = check::check(self.loaded, registry);
         let Some(checked) = checked else { return Err(problems.finish().into()) };
         let negotiated = negotiate::negotiate(checked, registry, &mut problems)?;
         let mut plan = place::place(negotiated, machine, problems.source())?;
+        trial::against(&plan, &tests, &mut problems);
+        if problems.has_errors() {
+            return Err(problems.finish().into());
+        }
         plan.warnings = problems.finish();
         Ok(plan)
     }

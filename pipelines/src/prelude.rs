@@ -24,12 +24,13 @@
 pub use corelane_runtime::Error;
 pub use corelane_runtime::Time;
 pub use corelane_runtime::packet::{Burst, Packet, Units};
+pub use corelane_runtime::shared::SharedMap;
 pub use corelane_runtime::stage::spec::Traits;
 pub use corelane_runtime::stage::{
     BuildContext, ConfigError, Declared, OutputId, Outputs, Progress, Registry, Sharing, Stage,
     StageContext,
 };
-pub use corelane_stages::config::{Bytes, Nanoseconds};
+pub use corelane_stages::config::{Bytes, Mac, Nanoseconds, OneIn};
 pub use corelane_stages::declare::{Hex, Key, Output};
 pub use corelane_stages::{EditPayload, choice, stage};
 pub use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -17,9 +17,15 @@ pub struct Preset {
 
 /// Those there are, in the order to meet them.
 const ALL: &[Preset] = &[
+    Preset { name: "demo", text: include_str!("../presets/demo.ron") },
+    Preset { name: "forward", text: include_str!("../presets/forward.ron") },
     Preset { name: "coalesce", text: include_str!("../presets/coalesce.ron") },
     Preset { name: "bump", text: include_str!("../presets/bump.ron") },
     Preset { name: "checksum_audit", text: include_str!("../presets/checksum_audit.ron") },
+    Preset { name: "vxlan_gateway", text: include_str!("../presets/vxlan_gateway.ron") },
+    Preset { name: "vtep", text: include_str!("../presets/vtep.ron") },
+    Preset { name: "monitor", text: include_str!("../presets/monitor.ron") },
+    Preset { name: "split_cores", text: include_str!("../presets/split_cores.ron") },
     Preset { name: "fan_out", text: include_str!("../presets/fan_out.ron") },
     Preset { name: "scale_gro", text: include_str!("../presets/scale_gro.ron") },
 ];

@@ -6,9 +6,11 @@
 
 use crate::text::tree::{Call, Field, Node};
 use crate::text::{Mapped, Span};
+use crate::trial::spec::Test;
 use corelane_device::caps::Record;
 use corelane_runtime::actor::OnPanic;
 use corelane_runtime::offload::Offload;
+use std::net::IpAddr;
 
 /// A whole description.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ pub(crate) struct Description {
     pub(crate) chains: Vec<ChainEntry>,
     /// Lists of stages that chains use, in the order of the file.
     pub(crate) parts: Vec<PartEntry>,
+    /// Rows that stages name, in the order of the file.
+    pub(crate) tables: Vec<TableEntry>,
     pub(crate) cores: Cores,
     /// Where the file says that, if it does and nothing goes before it.
     pub(crate) cores_at: Option<Span>,
@@ -32,6 +36,8 @@ pub(crate) struct Description {
     pub(crate) pools: Pools,
     /// Where the file says that, if it does.
     pub(crate) pools_at: Option<Span>,
+    /// In the order of the file.
+    pub(crate) tests: Vec<Test>,
     /// Whether some text could not be read, so that what is named in it is not known.
     pub(crate) unread: bool,
     /// What else is not known.
@@ -45,6 +51,8 @@ pub(crate) struct Unknown {
     pub(crate) ports: Vec<String>,
     /// Whether there may be chains that could not be read.
     pub(crate) chains: bool,
+    /// The same of tables.
+    pub(crate) tables: bool,
 }
 
 /// A word and where it stands.
@@ -73,6 +81,12 @@ pub(crate) struct Common {
     pub(crate) mtu: Option<u32>,
     /// Its link-layer address.
     pub(crate) mac: Option<[u8; 6]>,
+    /// Its addresses, each with the length of its network's prefix, in the order written.
+    pub(crate) addresses: Vec<(IpAddr, u8)>,
+    /// Where they stand, if it has some.
+    pub(crate) addresses_at: Option<Span>,
+    /// Next hops for what is on none of its networks, at most one of each family.
+    pub(crate) gateways: Vec<IpAddr>,
     /// Whether packets are dropped, counted, where it takes no more, instead of waiting.
     pub(crate) drop_when_full: bool,
     /// What it can do, as written: `None`, `All`, a list of names, a name or a file.
@@ -104,6 +118,16 @@ pub(crate) struct PartEntry {
     pub(crate) stages: Vec<StageEntry>,
     /// Whether a chain uses it, if only through another part.
     pub(crate) used: bool,
+}
+
+/// Rows that stages name.
+#[derive(Clone, Debug)]
+pub(crate) struct TableEntry {
+    pub(crate) name: Word,
+    /// Where they stand, without those that could not be read.
+    pub(crate) rows: Vec<Span>,
+    /// Whether all of them could be read.
+    pub(crate) whole: bool,
 }
 
 /// A stage.

@@ -5,7 +5,7 @@
 //! 1. [`packet`] - a packet is a chain of parts; each part returns to its home ([`packet::Buffers`]).
 //! 2. [`port`] - a port fills a [`packet::Burst`] from a receive queue and empties one into a transmit queue.
 //! 3. [`stage`] - stages take a burst, and pass each packet on, drop it with a reason, or hold it.
-//! 4. [`edge`] - a lock-free ring joins two actors.
+//! 4. [`edge`] - a lock-free ring joins two actors; [`shared`] is a table that they read and write alike.
 //! 5. [`actor`] - stages in a row are an actor; [`actor::Actor::step`] knows no thread and no clock.
 //! 6. [`exec`] - the same actors run on pinned threads or in a seeded simulator.
 //!
@@ -24,6 +24,7 @@ pub mod exec;
 pub mod offload;
 pub mod packet;
 pub mod port;
+pub mod shared;
 pub mod stage;
 pub mod topology;
 

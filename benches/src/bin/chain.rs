@@ -5,12 +5,9 @@
 //! between them, so that setting up does not count. What a stage costs is the difference to the pipeline
 //! without it. `--count CASE N` runs one case once, for counting instructions (`benches/count.sh`).
 
-use corelane::{Machine, Pipeline, SimConfig};
-use std::time::Instant;
+use corelane_benches::{Cost, Runs, simulate};
 
-const SHORT: u64 = 20_000;
-const LONG: u64 = 320_000;
-const ROUNDS: usize = 7;
+const RUNS: Runs = Runs { short: 20_000, long: 320_000, rounds: 7 };
 
 /// A pipeline to measure: name, capabilities of the receiving and the sending port, stages between them.
 struct Case {
@@ -63,44 +60,14 @@ fn main() {
     }
 }
 
-/// Whole runs of one case, ns.
-#[derive(Default)]
-struct Times {
-    short: Vec<f64>,
-    long: Vec<f64>,
-}
-
-impl Times {
-    /// ns a packet, from the medians and from the quietest runs.
-    fn per_packet(&mut self) -> (f64, f64) {
-        self.short.sort_by(f64::total_cmp);
-        self.long.sort_by(f64::total_cmp);
-        let at = |index: usize| (self.long[index] - self.short[index]) / (LONG - SHORT) as f64;
-        (at(self.long.len() / 2), at(0))
-    }
-}
-
 fn table(flows: u32) {
-    let mut times: Vec<Times> = CASES.iter().map(|_| Times::default()).collect();
-    for round in 0..=ROUNDS {
-        for (case, times) in CASES.iter().zip(&mut times) {
-            let time = |packets| {
-                let start = Instant::now();
-                run(case, flows, packets);
-                start.elapsed().as_nanos() as f64
-            };
-            let (short, long) = (time(SHORT), time(LONG));
-            if round > 0 {
-                times.short.push(short);
-                times.long.push(long);
-            }
-        }
-    }
-    println!("{flows} flows in trains of 16, TCP, 1518-byte frames: ns a packet, {ROUNDS} rounds");
+    let costs = RUNS.measure(CASES.len(), |case, packets| run(&CASES[case], flows, packets));
+    let rounds = RUNS.rounds;
+    println!("{flows} flows in trains of 16, TCP, 1518-byte frames: ns a packet, {rounds} rounds");
     println!("  {:<24} {:>8} {:>8} {:>12}", "case", "median", "quietest", "over rx-tx");
-    let figures: Vec<(f64, f64)> = times.iter_mut().map(Times::per_packet).collect();
-    for (case, (median, quietest)) in CASES.iter().zip(&figures) {
-        let over = median - figures[0].0;
+    for (case, cost) in CASES.iter().zip(&costs) {
+        let Cost { median, quietest } = cost;
+        let over = median - costs[0].median;
         println!("  {:<24} {median:>8.1} {quietest:>8.1} {over:>12.1}", case.name);
     }
 }
@@ -115,14 +82,6 @@ fn run(case: &Case, flows: u32, packets: u64) {
             ports: {{ \"in\": Emulated(caps: {rx}, traffic: {traffic}), \"out\": Emulated(caps: {tx}) }},
             chains: {{ \"main\": [Rx(\"in\"), {stages} Tx(\"out\")] }})"
     );
-    let pipeline = Pipeline::parse(&text).unwrap_or_else(|problems| panic!("{problems}"));
-    let plan = pipeline.plan(&corelane::standard(), &Machine::here());
-    let plan = plan.unwrap_or_else(|failure| panic!("{failure}"));
-    let config = SimConfig { max_turns: u64::MAX, ..SimConfig::new(1) };
-    let (report, _) = plan.simulate_with(&config).unwrap_or_else(|failure| panic!("{failure}"));
-    assert!(
-        report.balanced == Some(true) && report.totals.rx_packets == packets,
-        "{:?}",
-        report.unbalanced
-    );
+    let report = simulate(&text);
+    assert_eq!(report.totals.rx_packets, packets, "{}", case.name);
 }

@@ -1,4 +1,4 @@
-//! `check_report REPORT.json`: whether the report of a run of `demo.ron` shows what the demo must show.
+//! `check_report REPORT.json`: whether the report of a run of the preset `demo` shows what the demo must show.
 //!
 //! Prints every fact with what was found. Exit 0 where all hold, 1 where one does not, 2 where the
 //! file is no JSON report.

@@ -1,11 +1,11 @@
-//! `compare_captures [--times] [--inside] FIRST.. LAST`: whether the last capture holds the frames of all others, flow by
-//! flow.
+//! `compare_captures [--times] [--inside] FIRST.. [--] SECOND..`: whether the second captures hold the frames of the first,
+//! flow by flow. Without `--` the last one is the second.
 //!
 //! Exit 0 where it does, 1 with the first difference where it does not, 2 where a file cannot be read
 //! or the arguments make no sense. `--times` compares the times of capture too; `--inside` compares the frames inside of
 //! VXLAN tunnels, wherever there are any.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use corelane_examples::captures::{self, Frame, ReadError};
@@ -15,33 +15,34 @@ use corelane_examples::inside::inside;
 fn main() -> ExitCode {
     let mut times = Times::Free;
     let mut look: fn(Vec<Frame>) -> Vec<Frame> = |frames| frames;
-    let mut paths = Vec::new();
+    let (mut paths, mut first) = (Vec::new(), None);
     for argument in std::env::args_os().skip(1) {
         match argument.to_str() {
             Some("--times") => times = Times::Equal,
             Some("--inside") => look = inside,
+            Some("--") => first = Some(paths.len()),
             _ => paths.push(PathBuf::from(argument)),
         }
     }
-    let Some((last, first)) = paths.split_last().filter(|(_, first)| !first.is_empty()) else {
-        eprintln!("usage: compare_captures [--times] [--inside] FIRST.. LAST");
+    let (first, second) = paths.split_at(first.unwrap_or(paths.len().saturating_sub(1)));
+    if first.is_empty() || second.is_empty() {
+        eprintln!("usage: compare_captures [--times] [--inside] FIRST.. [--] SECOND..");
         return ExitCode::from(2);
-    };
-    let names: Vec<String> = first.iter().map(|path| path.display().to_string()).collect();
-    let names = names.join(" and ");
-    match judge(first, last, times, look) {
+    }
+    match judge([first, second], times, look) {
         Err(error) => {
             eprintln!("compare_captures: {error}");
             ExitCode::from(2)
         }
         Ok(Err(difference)) => {
-            eprintln!("{names} and {} differ: {difference}", last.display());
+            eprintln!("{} and {} differ: {difference}", names(first), names(second));
             ExitCode::FAILURE
         }
         Ok(Ok(Summary { frames, flows, bytes, equal_times })) => {
             println!(
-                "{} equals {names}: {frames} frames, {flows} flows, {bytes} bytes; {equal_times} times equal",
-                last.display(),
+                "{}\n  equals {}\n  {frames} frames, {flows} flows, {bytes} bytes; {equal_times} times equal",
+                names(second),
+                names(first),
             );
             ExitCode::SUCCESS
         }
@@ -50,15 +51,21 @@ fn main() -> ExitCode {
 
 type Verdict = Result<Summary, Box<Difference>>;
 
+fn names(paths: &[PathBuf]) -> String {
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    names.join(" and ")
+}
+
 fn judge(
-    first: &[PathBuf],
-    last: &Path,
+    sides: [&[PathBuf]; 2],
     times: Times,
     look: fn(Vec<Frame>) -> Vec<Frame>,
 ) -> Result<Verdict, ReadError> {
-    let mut frames = Vec::new();
-    for path in first {
-        frames.extend(look(captures::read(path)?));
+    let [mut first, mut second] = [Vec::new(), Vec::new()];
+    for (paths, frames) in sides.into_iter().zip([&mut first, &mut second]) {
+        for path in paths {
+            frames.extend(look(captures::read(path)?));
+        }
     }
-    Ok(compare(&frames, &look(captures::read(last)?), times))
+    Ok(compare(&first, &second, times))
 }

@@ -5,6 +5,7 @@
 
 use crate::caps::CapsArgs;
 use crate::explain::ExplainArgs;
+use crate::test::TestArgs;
 use crate::values::{CpuList, assignment, cores, cpus, period, time};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Runs a pipeline until its inputs end, and reports
     Run(RunArgs),
+    /// Runs the tests that a description has, on emulated ports
+    Test(TestArgs),
 }
 
 /// How a result is written.

@@ -28,6 +28,7 @@ steps that were added. Opens no port, and needs neither root nor the devices.
 
 corelane explain gw.ron --caps wan=i40e-like          as if `wan` were that
 corelane explain gw.ron --caps wan=i40e-like --diff   only what that changes
+corelane explain gw.ron --brief                       a line a stage, without reasons
 corelane explain gw.ron --why main.+Gso               one decision in full, and what to change for another
 
 With --diff the plan is held against the file as it stands, on this machine. Where the file cannot stand without
@@ -41,6 +42,9 @@ pub(crate) struct ExplainArgs {
     /// One stage and every decision about it: main.1, main.+Gso, or the name that the file gives it
     #[arg(long, value_name = "STAGE", conflicts_with = "diff")]
     pub(crate) why: Option<String>,
+    /// A line for each stage: where its work is done, without reasons
+    #[arg(long, conflicts_with_all = ["diff", "why", "format"])]
+    pub(crate) brief: bool,
     /// Only what differs from the file without --set, --port, --caps, --cores, --cpus and --topology
     #[arg(long)]
     pub(crate) diff: bool,
@@ -70,6 +74,7 @@ fn write(
         return Ok(difference(&before, &explanation, args.format, style)?);
     }
     Ok(match &args.why {
+        None if args.brief => explanation.brief(Style { width: 80, ..style }),
         Some(stage) => decision(&explanation, stage, args.format, style)?,
         None => match args.format {
             ExplainFormat::Table => explanation.table(style),

@@ -173,7 +173,10 @@ fn note(stage: &StageReport) -> String {
     if stage.held > 0 {
         notes.push(format!("still holds {}", count(stage.held)));
     }
-    let counters: Vec<String> = named(&stage.counters).collect();
+    // What was right is told last, so that nothing wrong is among what is left out.
+    let (good, other): (Vec<String>, Vec<String>) =
+        named(&stage.counters).partition(|text| text.ends_with(".good"));
+    let counters: Vec<String> = other.into_iter().chain(good).collect();
     notes.extend(counters.iter().take(COUNTERS_MAX).cloned());
     if counters.len() > COUNTERS_MAX {
         notes.push(format!("{} more in JSON", counters.len() - COUNTERS_MAX));

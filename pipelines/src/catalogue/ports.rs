@@ -65,8 +65,17 @@ const PCAP: &[KeyInfo] = &[
 
 const EMULATED: &[KeyInfo] = &[
     key("traffic", "(flows: .., size: .., count: ..)", "none", "the frames that come from it"),
+    key("read", "file", "none", "a capture that it receives, in the place of traffic"),
+    key("write", "file", "none", "a capture of what it sends, written when the run ends"),
     key("stall", "list of (time, time)", "[]", "times of the run in which it sends nothing"),
     key("fail", "list of (capability, moment)", "[]", "capabilities that it loses during the run"),
+    key("vxlan_ports", "list of UDP ports", "of its record", "where it looks for VXLAN; 4 at most"),
+    key(
+        "geneve_ports",
+        "list of UDP ports",
+        "of its record",
+        "where it looks for Geneve; 4 at most",
+    ),
 ];
 
 fn entry(

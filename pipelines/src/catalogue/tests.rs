@@ -43,10 +43,21 @@ fn around(entry: &super::Entry) -> String {
         (_, place) if place.starts_with("last") => {
             ("Emulated()".to_owned(), format!("Rx(\"port\"), {example}"))
         }
+        // It passes nothing on to a next stage, though it may stand in the middle of a chain for all its keys say.
+        _ if entry.name == "Classify" => {
+            ("Emulated()".to_owned(), format!("Rx(\"port\"), {example}"))
+        }
         _ => ("Emulated()".to_owned(), format!("Rx(\"port\"), {example}, Tx(\"out\")")),
+    };
+    // It answers for the port's addresses.
+    let input = match entry.name {
+        "Neighbour" => "Emulated(mac: \"02:00:00:00:00:01\", addresses: [\"192.0.2.1/24\"])".into(),
+        _ => input,
     };
     let outputs: String =
         entry.outputs.iter().map(|key| format!("\"{key}\": [Drop(\"{key}\")], ")).collect();
+    let outputs =
+        if entry.name == "Classify" { outputs + "\"to\": [Drop(\"to\")]" } else { outputs };
     let outputs = if entry.example.contains("to") { outputs } else { String::new() };
     let parts = if entry.name == "Use" { "parts: { \"part\": [Count] }, " } else { "" };
     format!(
@@ -133,7 +144,7 @@ fn words_of_a_choice_have_their_meanings() {
     let words: Vec<&str> = on_bad.words.iter().map(|word| word.word).collect();
     assert_eq!(words, ["Mark", "Drop", "Output"]);
     assert_eq!(on_bad.kind, "Mark | Drop | Output(\"chain\")");
-    assert_eq!(entry.outputs, ["on_bad", "on_partial", "on_unverifiable"]);
+    assert_eq!(entry.outputs, ["on_bad", "on_partial", "on_unverifiable", "on_zero6"]);
     assert!(entry.page().contains("      Drop: dropped; the reason is the first wrong kind"));
 }
 

@@ -8,21 +8,7 @@ use crate::error::{Collector, instead, near};
 /// A name of a later version, and its subject.
 type Later = (&'static str, Option<&'static str>);
 
-const STAGES: [Later; 13] = [
-    ("Classify", None),
-    ("Encap", Some("tunnel")),
-    ("Decap", Some("tunnel")),
-    ("Neighbour", Some("port")),
-    ("Mirror", Some("to")),
-    ("Capture", Some("file")),
-    ("Police", None),
-    ("Rewrite", None),
-    ("VlanPush", None),
-    ("VlanPop", None),
-    ("Ttl", None),
-    ("Reflect", None),
-    ("Sample", None),
-];
+const STAGES: [Later; 1] = [("Police", None)];
 
 const PORTS: [Later; 4] = [
     ("Tap", Some("name")),

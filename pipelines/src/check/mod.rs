@@ -10,6 +10,7 @@ mod later;
 mod named;
 mod ports;
 pub(crate) mod ring;
+mod rows;
 mod stages;
 
 use crate::error::Collector;
@@ -18,6 +19,7 @@ use crate::negotiate::{Exit, Verdict};
 use crate::ports::PortConfig;
 use crate::spec::{Common, Cores, Description, Pools};
 use crate::text::Span;
+use crate::trial;
 use corelane_runtime::actor::OnPanic;
 use corelane_runtime::edge::OnFull;
 use corelane_runtime::offload::{Caps, Facts, Offload};
@@ -115,6 +117,15 @@ pub(crate) struct CheckedStage {
     /// Ports that packets here may have come in by, and may leave by, once that is known.
     pub(crate) entries: Vec<String>,
     pub(crate) exits: Vec<String>,
+    /// Where its answers go, port by port, once that is known.
+    pub(crate) answers: Vec<Answer>,
+}
+
+/// Where answers to those leave who asked at a port.
+pub(crate) struct Answer {
+    pub(crate) port: String,
+    /// The first of the steps that lead to its `Tx`: chain and step.
+    pub(crate) at: (usize, usize),
 }
 
 /// A ring between two actors.
@@ -152,11 +163,13 @@ impl CheckedStep {
 pub(crate) fn check(loaded: Loaded, registry: &Registry) -> (Option<Checked>, Collector) {
     let Loaded { description, mut problems } = loaded;
     let Some(description) = description else { return (None, problems) };
+    trial::names(&description, &mut problems);
     let ports = ports::ports(&description, &mut problems);
     let (chains, mut named) = stages::chains(&description, registry, &ports, &mut problems);
     chains::check(&description, &chains, &mut named, &mut problems);
     actors::check(&description, &chains, &mut problems);
     unused_ports(&description, &named, &mut problems);
+    unused_tables(&description, &named, &mut problems);
     if problems.has_errors() {
         return (None, problems);
     }
@@ -180,6 +193,19 @@ pub(crate) fn ports(loaded: Loaded) -> (Vec<CheckedPort>, Collector) {
     let Loaded { description, mut problems } = loaded;
     let ports = description.map(|found| ports::ports(&found, &mut problems)).unwrap_or_default();
     (ports.into_iter().flatten().collect(), problems)
+}
+
+/// Rows that nobody reads say nothing.
+fn unused_tables(description: &Description, named: &Named, problems: &mut Collector) {
+    for table in &description.tables {
+        let name = &table.name.text;
+        if !named.has_table(name, description) {
+            let message = format!("table `{name}` is used by no stage");
+            let help = Some(format!("write `table: \"{name}\"` in a stage, or leave it out"));
+            let span = table.name.span;
+            problems.warning(&description.text, span, "unused-table", message, help);
+        }
+    }
 }
 
 /// A port that nothing stands on is allowed, but hardly meant.

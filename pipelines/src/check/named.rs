@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 pub(super) struct Named {
     chains: BTreeSet<String>,
     ports: BTreeSet<String>,
+    tables: BTreeSet<String>,
     /// Whether a value is missing that could be any chain.
     any_chain: bool,
     /// Whether one is missing that could be any port.
@@ -37,6 +38,16 @@ impl Named {
     /// A stage that is known stands on this port.
     pub(super) fn port(&mut self, name: &str) {
         self.ports.insert(name.to_owned());
+    }
+
+    /// A stage that is known reads the rows of this table.
+    pub(super) fn table(&mut self, name: &str) {
+        self.tables.insert(name.to_owned());
+    }
+
+    /// A table that is not there was reported: the one near to it was meant.
+    pub(super) fn meant_table<'n>(&mut self, name: &str, known: impl Iterator<Item = &'n str>) {
+        self.tables.extend(near(name, known).map(str::to_owned));
     }
 
     /// A name that is not there was reported: the one near to it was meant.
@@ -84,6 +95,7 @@ impl Named {
         };
         if let Some(name) = name {
             self.ports.insert(name.clone());
+            self.tables.insert(name.clone());
             self.chains.insert(name);
         }
         node.children().into_iter().for_each(|node| self.texts(text, node));
@@ -98,6 +110,11 @@ impl Named {
     pub(super) fn has_port(&self, name: &str, description: &Description) -> bool {
         self.any_port || self.ports.contains(name) || in_unread(name, description)
     }
+
+    /// Whether a stage may read the rows of a table, for all that is known.
+    pub(super) fn has_table(&self, name: &str, description: &Description) -> bool {
+        self.any_port || self.tables.contains(name) || in_unread(name, description)
+    }
 }
 
 /// Whether a name stands in quotes twice in a file that could not be read to its end: once it is declared.
@@ -108,10 +125,16 @@ fn in_unread(name: &str, description: &Description) -> bool {
 
 /// Where the text `name` stands in an entry; the entry itself if nowhere.
 pub(super) fn place_of(text: &Mapped, entry: &Entry, name: &str) -> Span {
-    entry.nodes().find_map(|node| string_in(text, node, name)).unwrap_or(entry.span)
+    place_in(text, entry, name).unwrap_or(entry.span)
 }
 
-fn string_in(text: &Mapped, node: &Node, name: &str) -> Option<Span> {
+/// Where the text `name` stands in an entry.
+pub(super) fn place_in(text: &Mapped, entry: &Entry, name: &str) -> Option<Span> {
+    entry.nodes().find_map(|node| string_in(text, node, name))
+}
+
+/// Where the text `name` stands as a value.
+pub(super) fn string_in(text: &Mapped, node: &Node, name: &str) -> Option<Span> {
     match &node.kind {
         Kind::Str => {
             let content = string_value(text.text().get(node.span.range())?)?;

@@ -34,6 +34,7 @@ fn read(text: &Mapped, port: &PortEntry, problems: &mut Collector) -> Option<Che
     common.record = record.clone().flatten();
     let (config, arguments) = configure(text, port, kind, &common, problems)?;
     no_effect(text, port, config.ignores(), problems);
+    no_mac(text, port, problems);
     if let (Some(why), Some(caps)) = (config.only_planned(), &port.common.caps) {
         let message = format!("port `{}` can be planned with, but not run: {why}", port.name.text);
         let help = Some("for a run take it off, or use an `Emulated` port".to_owned());
@@ -58,6 +59,23 @@ fn read(text: &Mapped, port: &PortEntry, problems: &mut Collector) -> Option<Che
     })
 }
 
+/// Who has addresses answers for them, and needs a link-layer address for that.
+fn no_mac(text: &Mapped, port: &PortEntry, problems: &mut Collector) {
+    let (Some(span), None) = (port.common.addresses_at, port.common.mac) else { return };
+    let given = |field: &Field| text.text().get(field.key.range()) == Some("mac");
+    // One that could not be read is told already.
+    if port.common.addresses.is_empty() || port.common_fields.iter().any(given) {
+        return;
+    }
+    let name = &port.name.text;
+    let message = format!(
+        "port `{name}` has addresses, but `{}` has no mac of its own",
+        port.entry.kind.text
+    );
+    let help = "add one to answer and to send by: `mac: \"02:00:00:00:00:01\"`".to_owned();
+    problems.error(text, span, "no-mac", message, Some(help));
+}
+
 /// Keys that this kind of port can do nothing with. Of one that was put in another's place only its own: the
 /// common keys of the other stay, and are meant for that.
 fn no_effect(text: &Mapped, port: &PortEntry, ignored: &[(&str, &str)], problems: &mut Collector) {
@@ -66,6 +84,10 @@ fn no_effect(text: &Mapped, port: &PortEntry, ignored: &[(&str, &str)], problems
     for field in &port.common_fields {
         let key = text.text().get(field.key.range()).unwrap_or_default();
         let Some((_, why)) = ignored.iter().find(|(ignored, _)| *ignored == key) else { continue };
+        // A port with addresses answers from its own.
+        if key == "mac" && !port.common.addresses.is_empty() {
+            continue;
+        }
         if problems.line(text.origin(field.key)).is_some() == in_file {
             let message = format!("`{key}` has no effect on `{}`: {why}", kind.text);
             let help = Some("leave it out".to_owned());

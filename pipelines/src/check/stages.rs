@@ -10,11 +10,11 @@ use crate::error::{Collector, instead};
 use crate::load::{About, Common, USE, report};
 use crate::negotiate::Exit;
 use crate::spec::{ChainEntry, Description, Entry, StageEntry};
-use crate::text::tree::{Kind, Node};
+use crate::text::tree::{self, Field, Kind, Node};
 use crate::text::{Mapped, Span};
 use corelane_runtime::actor::OnPanic;
 use corelane_runtime::stage::spec::{Role, Traits};
-use corelane_runtime::stage::{Args, Registry, StageConfig, StageInfo, StageSpec};
+use corelane_runtime::stage::{Args, ConfigError, Registry, StageConfig, StageInfo, StageSpec};
 use std::collections::BTreeMap;
 
 /// A chain as far as it is known.
@@ -74,22 +74,28 @@ pub(super) fn chains(
     (chains, reader.named)
 }
 
-struct Reader<'a> {
-    description: &'a Description,
+pub(super) struct Reader<'a> {
+    pub(super) description: &'a Description,
     registry: &'a Registry,
     ports: &'a [Option<CheckedPort>],
     /// Numbers of chains by name.
     numbers: BTreeMap<&'a str, usize>,
-    named: Named,
-    problems: &'a mut Collector,
+    pub(super) named: Named,
+    pub(super) problems: &'a mut Collector,
 }
 
 impl Reader<'_> {
-    fn text(&self) -> &Mapped {
+    pub(super) fn text(&self) -> &Mapped {
         &self.description.text
     }
 
-    fn error(&mut self, span: Span, code: &'static str, message: String, help: Option<String>) {
+    pub(super) fn error(
+        &mut self,
+        span: Span,
+        code: &'static str,
+        message: String,
+        help: Option<String>,
+    ) {
         self.problems.error(&self.description.text, span, code, message, help);
     }
 
@@ -144,21 +150,29 @@ impl Reader<'_> {
     ) -> FoundStep {
         let (info, entry) = (spec.info(), &stage.entry);
         let mut found = FoundStep { role: Some(info.role), ..FoundStep::default() };
-        self.bypass(info, stage);
+        self.bypass(info, info.role, stage);
         let read = self.configure(spec, entry);
-        let Some((config, arguments, whole)) = read else {
+        let Some((mut config, mut arguments, whole)) = read else {
             self.named.anything(&self.description.text, entry);
             self.not_given(info, entry);
+            // Whether one that sends to chains goes on to a next stage may depend on what is wrong.
+            let sends = info.keys.iter().any(|key| names_of(info, key.name).chains);
+            found.role = found.role.filter(|role| *role != Role::Middle || !sends);
             return found;
         };
         if !whole {
             self.named.values(&self.description.text, entry, |key| names_of(info, key));
             self.not_given(info, entry);
         }
+        let rows_are_right = self.rows(entry, config.as_mut(), &mut arguments);
         let traits = config.traits();
-        let port_is_right = self.port(entry, info, &traits);
+        if traits.ends && info.role == Role::Middle {
+            found.role = Some(Role::Sink);
+            self.bypass(info, Role::Sink, stage);
+        }
+        let ports_are_right = self.port(entry, info, &traits) & self.named_ports(entry, &traits);
         let known_outputs = self.outputs(chain, entry, &traits, &mut found.outputs);
-        if whole && port_is_right && known_outputs {
+        if whole && rows_are_right && ports_are_right && known_outputs {
             found.checked = Some(CheckedStep::Stage(CheckedStage {
                 info,
                 name: stage.name.as_ref().map(|name| name.text.clone()),
@@ -177,6 +191,7 @@ impl Reader<'_> {
                 note: None,
                 entries: Vec::new(),
                 exits: Vec::new(),
+                answers: Vec::new(),
             }));
         }
         found
@@ -220,6 +235,7 @@ impl Reader<'_> {
             |key: &Option<String>| key.as_ref().is_some_and(|key| left_out.contains(key));
         errors.retain(|error| !is_left_out(&error.key));
         left_out.extend(errors.iter().filter_map(|error| error.key.clone()));
+        left_out.extend(keys_around(&args, &errors));
         let what = format!("`{}`", info.name);
         let about = About::new(&what, entry.kind.span, info.keys).with_common(Common::Stage);
         report(self.problems, text, &args, &about, errors);
@@ -230,8 +246,8 @@ impl Reader<'_> {
     }
 
     /// Without a next stage there is nowhere to pass packets on to; which output would be right, nobody can tell.
-    fn bypass(&mut self, info: &StageInfo, stage: &StageEntry) {
-        if stage.on_panic != OnPanic::Bypass || info.role != Role::Sink {
+    fn bypass(&mut self, info: &StageInfo, role: Role, stage: &StageEntry) {
+        if stage.on_panic != OnPanic::Bypass || role != Role::Sink {
             return;
         }
         let message = format!(
@@ -292,7 +308,7 @@ impl Reader<'_> {
             let names = self.description.chains.iter().map(|chain| chain.name.text.as_str());
             let names = names.filter(|name| *name != chain);
             self.named.misspelt(name, names.clone());
-            let span = place_of(self.text(), entry, name);
+            let span = self.place(entry, traits, name);
             let kind = &entry.kind.text;
             let message = format!("`{kind}` sends to chain `{name}`, which is not in this file");
             let help = instead(name, names);
@@ -301,6 +317,18 @@ impl Reader<'_> {
         }
         numbers.len() == traits.outputs.len()
     }
+}
+
+/// The keys of arguments in whose values something is wrong, however far in.
+fn keys_around(args: &Mapped, errors: &[ConfigError]) -> Vec<String> {
+    let Kind::Call(call) = tree::parse(args.text()).root.kind else { return Vec::new() };
+    let holds = |field: &Field| {
+        let Span { start, end } = field.value.span;
+        let mut places = errors.iter().filter_map(|error| error.span);
+        places.any(|(from, _)| start <= from && from < end)
+    };
+    let around = call.fields.iter().filter(|field| holds(field));
+    around.filter_map(|field| args.text().get(field.key.range())).map(str::to_owned).collect()
 }
 
 fn is_text(node: &Node) -> bool {

@@ -1,7 +1,8 @@
 //! Problems while they are being found: each at a range of the text with parameters put in, none twice.
 //!
 //! What was given beside the file, on the command line, has places behind those of the file; such problems
-//! are shown by the name of the option. How many are kept is bounded.
+//! are shown by the name of the option. So have files that it loads; those are shown with a line of their own.
+//! How many are kept is bounded.
 
 use super::{Place, Problem, Problems, Severity};
 use crate::shown::window;
@@ -37,10 +38,21 @@ pub(crate) struct Collector {
 pub(crate) struct Source {
     file: String,
     text: String,
-    /// Where each text beside it begins, and the option that gave it.
-    beside: Vec<(usize, String)>,
+    /// In the order of their places.
+    beside: Vec<Beside>,
     /// The first place behind all of them.
     end: usize,
+}
+
+/// A text that belongs to the file and does not stand in it.
+#[derive(Clone, Debug)]
+struct Beside {
+    /// Its first place.
+    base: usize,
+    /// The option that gave it, or the name of its file.
+    name: String,
+    /// What stands in it, if it is a file.
+    text: Option<String>,
 }
 
 impl Source {
@@ -49,10 +61,33 @@ impl Source {
         &self.file
     }
 
-    /// The option that gave what stands at a place; `None` for the file itself.
+    /// The text beside the file that a place is in; `None` for the file itself.
+    fn beside(&self, span: Span) -> Option<&Beside> {
+        self.beside.iter().rfind(|beside| beside.base <= span.start)
+    }
+
+    /// The option that gave what stands at a place; `None` for what stands in a file.
     fn option(&self, span: Span) -> Option<&str> {
-        let mut begun = self.beside.iter().filter(|(base, _)| *base <= span.start);
-        begun.next_back().map(|(_, option)| option.as_str())
+        let beside = self.beside(span).filter(|beside| beside.text.is_none());
+        beside.map(|beside| beside.name.as_str())
+    }
+
+    /// The text of the file that a place is in, where it is in there, and the name of the file.
+    fn in_file(&self, span: Span) -> (&str, Span, &str) {
+        match self.beside(span) {
+            Some(Beside { base, name, text: Some(text) }) => {
+                let back = |at: usize| at.saturating_sub(*base);
+                (text, Span::new(back(span.start), back(span.end)), name)
+            }
+            _ => (&self.text, span, &self.file),
+        }
+    }
+
+    /// Line and column of a range that is in a file.
+    fn place(&self, span: Span) -> Place {
+        let (text, within, file) = self.in_file(span);
+        let loaded = self.beside(span).is_some().then(|| file.to_owned());
+        Place { file: loaded, ..place(text, within) }
     }
 
     /// File, line and column of a range.
@@ -60,8 +95,9 @@ impl Source {
         if let Some(option) = self.option(span) {
             return option.to_owned();
         }
-        let place = place(&self.text, span);
-        format!("{}:{}:{}", self.file, place.line, place.column)
+        let (text, within, file) = self.in_file(span);
+        let place = place(text, within);
+        format!("{file}:{}:{}", place.line, place.column)
     }
 }
 
@@ -94,11 +130,20 @@ impl Collector {
         }
     }
 
-    /// Gives a text from beside the file its places; returns the first of them.
+    /// Gives a text from an option its places; returns the first of them.
     pub(crate) fn beside(&mut self, option: &str, text: &str) -> usize {
+        self.add(option, text, false)
+    }
+
+    /// Gives the text of a file that is loaded its places; returns the first of them.
+    pub(crate) fn loaded(&mut self, file: &str, text: &str) -> usize {
+        self.add(file, text, true)
+    }
+
+    fn add(&mut self, name: &str, text: &str, is_file: bool) -> usize {
         let source = Arc::make_mut(&mut self.source);
-        let base = source.end;
-        source.beside.push((base, option.to_owned()));
+        let (base, name) = (source.end, name.to_owned());
+        source.beside.push(Beside { base, name, text: is_file.then(|| text.to_owned()) });
         source.end = base + text.len() + 1;
         base
     }
@@ -110,7 +155,8 @@ impl Collector {
 
     /// Where a value comes from that stands in the file as a parameter only, if it was set outside.
     fn set_by(&self, origin: Span) -> String {
-        let written = self.source.text.get(origin.range()).unwrap_or_default();
+        let (text, within, _) = self.source.in_file(origin);
+        let written = text.get(within.range()).unwrap_or_default();
         let uses = |name: &&String| {
             written == format!("\"${name}\"") || written.contains(&format!("${{{name}}}"))
         };
@@ -120,16 +166,17 @@ impl Collector {
 
     /// The folder that names of files at a place are meant in.
     pub(crate) fn folder(&self, origin: Span) -> &Path {
-        match self.source.option(origin) {
-            Some(_) => Path::new(""),
-            None => Path::new(&self.source.file).parent().unwrap_or(Path::new("")),
-        }
+        let folder = match self.source.option(origin) {
+            Some(_) => None,
+            None => Path::new(self.source.in_file(origin).2).parent(),
+        };
+        folder.unwrap_or(Path::new(""))
     }
 
     /// The line of the file that a place of the original text is in, if it is in the file.
     pub(crate) fn line(&self, origin: Span) -> Option<usize> {
         let in_file = self.source.option(origin).is_none();
-        in_file.then(|| place(&self.source.text, origin).line)
+        in_file.then(|| self.source.place(origin).line)
     }
 
     /// Notes an error at a range of the original text.
@@ -244,7 +291,7 @@ impl Found {
         Problem {
             severity: self.severity,
             code: self.code,
-            place: self.span.filter(|_| option.is_none()).map(|span| place(&source.text, span)),
+            place: self.span.filter(|_| option.is_none()).map(|span| source.place(span)),
             message: match option {
                 Some(option) => cut(format!("{option}: {}", self.message)),
                 None => self.message,
@@ -275,5 +322,5 @@ fn place(text: &str, span: Span) -> Place {
     let line = before.matches('\n').count() + 1;
     let (text, lead) = window(line_text, column - 1);
     let width = width.min(text.chars().count().saturating_sub(lead)).max(1);
-    Place { line, column, width, text, lead }
+    Place { file: None, line, column, width, text, lead }
 }

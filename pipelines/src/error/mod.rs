@@ -28,6 +28,9 @@ pub enum Severity {
 /// A place in a file, counted from 1; columns in characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Place {
+    /// The file, where it is not the description itself but one that it loads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Line.
     pub line: usize,
     /// Column of the first character.

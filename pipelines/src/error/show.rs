@@ -96,6 +96,7 @@ fn write_place(
     let lead: String = place.text.chars().take(place.lead).map(blank).collect();
     let marks = "^".repeat(place.width);
     let help = help.map(|help| format!(" {help}")).unwrap_or_default();
+    let file = place.file.as_deref().unwrap_or(file);
     writeln!(out, "{gutter}{frame}-->{off} {}:{number}:{}", visible(file), place.column)?;
     writeln!(out, "{frame}{number} |{off} {}", visible_line(&place.text))?;
     writeln!(out, "{gutter}{frame} |{off} {lead}{paint}{marks}{help}{off}")

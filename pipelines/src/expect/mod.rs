@@ -6,7 +6,7 @@
 //!
 //! No arithmetic, no `and`: several expectations are several.
 
-mod view;
+pub(crate) mod view;
 
 #[cfg(test)]
 mod tests;

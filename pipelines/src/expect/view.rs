@@ -15,7 +15,7 @@ const ROOTS: [&str; 6] = ["balanced", "duration_s", "totals", "ports", "stages",
 pub(super) const ENGINE: [&str; 3] = ["stage_panicked", "no_room", "stopped"];
 
 /// The tree of a report.
-pub(super) fn of_report(report: &Report) -> Value {
+pub(crate) fn of_report(report: &Report) -> Value {
     // A report is plain data: it can always be a value.
     of_value(serde_json::to_value(report).unwrap_or_default())
 }
@@ -33,7 +33,7 @@ fn of_value(mut report: Value) -> Value {
 }
 
 /// The tree of a report of this plan with nothing counted yet, and with everything that can be.
-pub(super) fn of_plan(plan: &Plan) -> Value {
+pub(crate) fn of_plan(plan: &Plan) -> Value {
     let mode = Mode::Threads { stopped: false };
     let blank = report::make(&Facts::of(plan), &[], mode, Duration::ZERO);
     let mut report = serde_json::to_value(&blank).unwrap_or_default();
@@ -56,7 +56,7 @@ pub(super) fn of_plan(plan: &Plan) -> Value {
 }
 
 /// The value at a path.
-pub(super) fn find<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+pub(crate) fn find<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     let entries = value.as_object()?;
     if let Some(found) = entries.get(path) {
         return Some(found);
@@ -68,12 +68,12 @@ pub(super) fn find<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
 }
 
 /// Names that may follow.
-pub(super) fn children(value: &Value) -> Vec<String> {
+pub(crate) fn children(value: &Value) -> Vec<String> {
     value.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
 }
 
 /// Every path that ends in a value to compare.
-pub(super) fn leaves(value: &Value) -> Vec<String> {
+pub(crate) fn leaves(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for (name, inner) in value.as_object().into_iter().flatten() {
         match inner {

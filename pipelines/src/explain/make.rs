@@ -31,6 +31,11 @@ fn names(caps: Caps) -> Vec<String> {
     caps.iter().map(Caps::names).collect()
 }
 
+/// A link-layer address as descriptions write it.
+fn mac(bytes: [u8; 6]) -> String {
+    bytes.map(|byte| format!("{byte:02x}")).join(":")
+}
+
 fn port(plan: &Plan, port: &CheckedPort) -> PlanPort {
     let facts = &port.facts;
     let missing = facts.reasons.iter().filter_map(|reason| {
@@ -56,6 +61,9 @@ fn port(plan: &Plan, port: &CheckedPort) -> PlanPort {
         tso_segments: facts.limits.tso_segments,
         header_bytes: facts.limits.header_len,
         mtu: facts.limits.mtu,
+        mac: port.common.mac.map(mac),
+        addresses: port.common.addresses.iter().map(|(ip, bits)| format!("{ip}/{bits}")).collect(),
+        gateways: port.common.gateways.iter().map(|ip| ip.to_string()).collect(),
         queues: facts.queues,
         queues_used: plan.queues(&port.name),
     }
@@ -156,14 +164,16 @@ fn outputs(plan: &Plan, actor: &crate::place::PlannedActor, node: &PlannedNode) 
     let stage = &plan.stages[node.stage];
     // What only spreads has outputs without names.
     let named = stage.traits.outputs.iter().map(|(key, _)| key.as_str());
-    let names = std::iter::once("next").chain(named).chain(std::iter::repeat("copies"));
+    let answers = stage.answers.iter().map(|port| format!("answers {port}"));
+    let names = std::iter::once("next").chain(named).map(str::to_owned).chain(answers);
+    let names = names.chain(std::iter::repeat("copies".to_owned()));
     let to = names.zip(&node.targets).filter_map(|(name, target)| {
         let to = match *target {
             PlannedTarget::Node(node) => plan.stages[actor.nodes[node].stage].id.clone(),
             PlannedTarget::Ring(ring) => behind(plan, ring).id,
             PlannedTarget::Nowhere => return None,
         };
-        Some(Output { name: name.to_owned(), to })
+        Some(Output { name, to })
     });
     to.collect()
 }

@@ -50,6 +50,12 @@ impl Explanation {
         table::write(self, style)
     }
 
+    /// For people in a hurry: a line for each stage and each place where its work is done, without reasons.
+    #[must_use]
+    pub fn brief(&self, style: Style) -> String {
+        table::brief(self, style)
+    }
+
     /// As a graph for `dot`: actors as boxes, stages in the colour of their verdict.
     #[must_use]
     pub fn to_dot(&self) -> String {

@@ -3,7 +3,7 @@
 //! Says what was decided for each; the words of the reasons are the planner's.
 
 use super::types::{Bytes, CoresUsed, FreeCpus, PlanCore, Pool, Ring};
-use crate::negotiate::Way;
+use crate::negotiate::{Way, leaving};
 use crate::place::{Plan, pools};
 
 /// Every pair of ports that packets go between.
@@ -21,7 +21,7 @@ pub(super) fn bytes(plan: &Plan) -> Vec<Bytes> {
 
 /// What becomes of packets that are too long, if any can be.
 fn fit(way: &Way) -> String {
-    let come = way.entry_mtu.map(|mtu| mtu.saturating_add(way.added));
+    let come = way.entry_mtu.map(|mtu| leaving(mtu, way.added));
     match (come, way.exit_mtu) {
         (_, None) => format!("{} takes packets of any length", way.exit),
         (Some(come), Some(most)) if come <= most => "all that comes in fits".to_owned(),

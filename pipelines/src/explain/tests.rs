@@ -124,6 +124,9 @@ fn port() -> PlanPort {
         tso_segments: 64,
         header_bytes: 255,
         mtu: Some(1500),
+        mac: None,
+        addresses: Vec::new(),
+        gateways: Vec::new(),
         queues: None,
         queues_used: 1,
     }

@@ -69,6 +69,13 @@ pub struct PlanPort {
     pub header_bytes: u16,
     /// Largest IP packet, if there is a limit.
     pub mtu: Option<u32>,
+    /// Its link-layer address, if the description gives it one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mac: Option<String>,
+    /// Its addresses, each with the length of its network's prefix.
+    pub addresses: Vec<String>,
+    /// Next hops for what is on none of its networks.
+    pub gateways: Vec<String>,
     /// Most queues per direction; null: as many as are asked for.
     pub queues: Option<u16>,
     /// Queues that the plan opens, in the direction where it opens more.
@@ -170,7 +177,7 @@ pub struct Bytes {
     /// Largest IP packet that comes in, if there is a limit.
     pub mtu_in: Option<u32>,
     /// Bytes that stages on the way put in front, at most.
-    pub added: u32,
+    pub added: i64,
     /// Largest IP packet that goes out, if there is a limit.
     pub mtu_out: Option<u32>,
     /// What happens to packets that do not fit, one line.

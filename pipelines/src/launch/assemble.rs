@@ -3,6 +3,7 @@
 //! Ports that are read are opened before those that are written, so that a capture which is turned down has
 //! not cost an older output its content. A stage is given the port that the plan lets it leave work to.
 
+use super::capture::Captures;
 use super::watch::Watch;
 use crate::error::Failure;
 use crate::negotiate::Exit;
@@ -16,7 +17,7 @@ use corelane_runtime::offload::{Offload, PortCaps};
 use corelane_runtime::packet::Buffers;
 use corelane_runtime::port::{Port, RxQueue, TxQueue};
 use corelane_runtime::stage::spec::Role;
-use corelane_runtime::stage::{BuildContext, Built, OutputId, PortInfo, Target};
+use corelane_runtime::stage::{BuildContext, Built, CaptureSink, OutputId, PortInfo, Target};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,13 +47,21 @@ pub(super) struct Assembled {
 pub(super) fn assemble(mut plan: Plan, hash_key: u64) -> Result<Assembled, Failure> {
     let own = std::mem::take(&mut plan.own_ports);
     let mut ports = open_ports(&plan, own).map_err(|error| plan.located(error))?;
-    let crew = crew(&plan, &mut ports, hash_key).map_err(|error| plan.located(error))?;
+    let mut captures = Captures::default();
+    let crew = crew(&plan, &mut ports, &mut captures, hash_key);
+    let crew = crew.map_err(|error| plan.located(error))?;
     let watch = Watch::new(&plan, ports.iter().map(|(name, open)| (name.as_str(), &open.caps)));
+    let watch = watch.with_captures(captures);
     Ok(Assembled { crew, facts: Facts::of(&plan), watch })
 }
 
 /// Builds every actor.
-fn crew(plan: &Plan, ports: &mut Ports, hash_key: u64) -> Result<Crew, Error> {
+fn crew(
+    plan: &Plan,
+    ports: &mut Ports,
+    captures: &mut Captures,
+    hash_key: u64,
+) -> Result<Crew, Error> {
     let wakers: Vec<Arc<Waker>> = plan.actors.iter().map(|_| Arc::new(Waker::new())).collect();
     let mut feeds = Vec::new();
     let mut intakes = Vec::new();
@@ -65,7 +74,8 @@ fn crew(plan: &Plan, ports: &mut Ports, hash_key: u64) -> Result<Crew, Error> {
     let mut crew = Vec::new();
     let mut shared = Shared::new();
     for (index, waker) in wakers.into_iter().enumerate() {
-        let mut assembler = Assembler { plan, index, ports, shared: &mut shared, hash_key };
+        let shared = &mut shared;
+        let mut assembler = Assembler { plan, index, ports, captures, shared, hash_key };
         crew.push(assembler.actor(waker, &mut feeds, &mut intakes)?);
     }
     Ok(crew)
@@ -104,6 +114,7 @@ struct Assembler<'a> {
     plan: &'a Plan,
     index: usize,
     ports: &'a mut Ports,
+    captures: &'a mut Captures,
     shared: &'a mut Shared,
     hash_key: u64,
 }
@@ -156,6 +167,7 @@ impl Assembler<'_> {
             plan: self.plan,
             stage,
             ports: self.ports,
+            captures: self.captures,
             shared: self.shared,
             exit,
             hash_key: self.hash_key,
@@ -175,8 +187,9 @@ impl Assembler<'_> {
             body,
             targets: targets.collect(),
             reasons: stage.info.drop_reasons.len(),
-            counters: stage.info.counters.len(),
+            counters: stage.counters().len(),
             multiplies: stage.traits.multiplies,
+            mirrors: stage.traits.mirrors,
             on_panic: stage.on_panic,
         })
     }
@@ -187,6 +200,7 @@ struct Context<'a> {
     plan: &'a Plan,
     stage: &'a PlannedStage,
     ports: &'a mut Ports,
+    captures: &'a mut Captures,
     shared: &'a mut Shared,
     exit: Option<Arc<PortCaps>>,
     hash_key: u64,
@@ -206,6 +220,10 @@ impl BuildContext for Context<'_> {
 
     fn open_tx(&mut self, port: &str) -> Result<Box<dyn TxQueue>, Error> {
         self.port(port)?.port.open_tx()
+    }
+
+    fn open_capture(&mut self, path: &str) -> Result<Box<dyn CaptureSink>, Error> {
+        self.captures.open(path)
     }
 
     fn port_caps(&self, port: &str) -> Option<Arc<PortCaps>> {
@@ -236,8 +254,8 @@ impl BuildContext for Context<'_> {
             number: open.number,
             mac: common.mac,
             mtu: open.caps.facts.limits.mtu,
-            addresses: Vec::new(),
-            gateways: Vec::new(),
+            addresses: common.addresses.clone(),
+            gateways: common.gateways.clone(),
         })
     }
 
@@ -250,8 +268,9 @@ impl BuildContext for Context<'_> {
     }
 
     fn answer(&self, port: u16) -> Option<OutputId> {
-        let _ = port;
-        None
+        let mut ports = self.ports.iter();
+        let (name, _) = ports.find(|(_, open)| open.number == port)?;
+        self.stage.answer(name)
     }
 
     fn shared(

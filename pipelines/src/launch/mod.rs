@@ -4,6 +4,7 @@
 //! Sets no signal handler and no logger.
 
 mod assemble;
+mod capture;
 mod handle;
 #[cfg(test)]
 mod tests;

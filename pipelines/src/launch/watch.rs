@@ -3,6 +3,7 @@
 //! It promises one line of log and one entry of the report for each loss, and that nothing here is done on the
 //! packet path. A loss is seen when the supervisor looks, so its time is that of the look.
 
+use super::capture::Captures;
 use crate::negotiate::{Verdict, Where};
 use crate::place::{Plan, PlannedStage};
 use crate::report::{Demotion, Report};
@@ -18,6 +19,7 @@ pub(super) struct Watch {
     ports: Vec<Watched>,
     required: Vec<Required>,
     errors: Vec<String>,
+    captures: Captures,
 }
 
 struct Watched {
@@ -54,7 +56,13 @@ impl Watch {
             ports: ports.map(watched).collect(),
             required: required.collect(),
             errors: Vec::new(),
+            captures: Captures::default(),
         }
+    }
+
+    /// Watches the files that stages write, too.
+    pub(super) fn with_captures(self, captures: Captures) -> Watch {
+        Watch { captures, ..self }
     }
 
     /// Tells what was lost since the last look, `now` after the start. Whether a stage requires any of it.
@@ -82,7 +90,7 @@ impl Watch {
             report.ports.entry(&port.name).demoted.clone_from(&port.demoted);
             report.totals.demoted += port.demoted.len() as u64;
         }
-        report.errors.extend(self.errors.iter().cloned());
+        report.errors.extend(self.errors.iter().cloned().chain(self.captures.failures()));
     }
 }
 

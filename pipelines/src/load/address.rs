@@ -47,6 +47,11 @@ pub(super) struct Cidr {
 }
 
 impl Cidr {
+    /// The address with the length of its network's prefix.
+    pub(super) fn pair(&self) -> (IpAddr, u8) {
+        (self.address, self.prefix as u8)
+    }
+
     /// Whether another address is in the same network.
     pub(super) fn holds(&self, other: IpAddr) -> bool {
         match (self.address, other) {

@@ -9,6 +9,7 @@ use crate::text::params::string_value;
 use crate::text::tree::{Field, Kind, Node};
 use corelane_runtime::stage::spec::KeyInfo;
 use serde::Deserialize;
+use std::net::IpAddr;
 
 /// Keys that every port has.
 pub(super) const KEYS: [&str; 11] = [
@@ -25,9 +26,7 @@ pub(super) const KEYS: [&str; 11] = [
     "takeover",
 ];
 /// Of those, the ones that nothing acts on yet, and what does not happen.
-const LATER: [(&str, &str, &str); 5] = [
-    ("addresses", "nobody answers ARP or ND for them yet", "stage `Neighbour` is to come"),
-    ("gateway", "nothing is sent by way of it yet", "stage `Neighbour` is to come"),
+const LATER: [(&str, &str, &str); 3] = [
     ("rss", "ports still spread packets in their own way", "setting it is to come"),
     ("promiscuous", "no port filters by address yet", "every packet comes in either way"),
     ("takeover", "no port can take over an interface yet", "ports on interfaces are to come"),
@@ -102,7 +101,11 @@ impl Loader {
                     common.mtu = self.number(value, "mtu", "a number of bytes", MTU_MIN..=MTU_MAX);
                 }
                 "mac" => common.mac = self.address(value, &key, address::mac),
-                "addresses" => networks = self.addresses(value),
+                "addresses" => {
+                    networks = self.addresses(value);
+                    common.addresses = networks.list.iter().map(Cidr::pair).collect();
+                    common.addresses_at = Some(value.span);
+                }
                 "gateway" => gateway = Some(value),
                 "rss" => self.rss(value),
                 "on_full" => {
@@ -117,7 +120,7 @@ impl Loader {
             }
         }
         if let Some(value) = gateway {
-            self.gateway(value, &networks);
+            common.gateways = self.gateways(value, &networks);
         }
         common
     }
@@ -199,12 +202,32 @@ impl Loader {
         networks
     }
 
+    /// One gateway, or a list of one for each family.
+    fn gateways(&mut self, node: &Node, networks: &Networks) -> Vec<IpAddr> {
+        let nodes = match &node.kind {
+            Kind::List(nodes) => nodes.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let mut gateways: Vec<IpAddr> = Vec::new();
+        for node in nodes {
+            let Some(gateway) = self.address(node, "gateway", address::host) else { continue };
+            self.gateway(node, gateway, networks);
+            match gateways.iter().find(|other| other.is_ipv4() == gateway.is_ipv4()) {
+                Some(other) => {
+                    let message = format!("there is a gateway of its family already, {other}");
+                    self.advise(node.span, "bad-value", message, "keep one of them");
+                }
+                None => gateways.push(gateway),
+            }
+        }
+        gateways
+    }
+
     /// A gateway is a neighbour: it must be in a network of the port.
-    fn gateway(&mut self, node: &Node, networks: &Networks) {
-        let Some(gateway) = self.address(node, "gateway", address::host) else { return };
+    fn gateway(&mut self, node: &Node, gateway: IpAddr, networks: &Networks) {
         let on_link = match gateway {
-            std::net::IpAddr::V6(address) => address.is_unicast_link_local(),
-            std::net::IpAddr::V4(_) => false,
+            IpAddr::V6(address) => address.is_unicast_link_local(),
+            IpAddr::V4(_) => false,
         };
         if networks.unknown || on_link {
             return;

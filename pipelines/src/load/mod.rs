@@ -9,11 +9,14 @@ mod address;
 mod chains;
 mod common;
 mod cores;
+mod frames;
 mod parts;
 mod ports;
 mod read;
 mod report;
 mod stage;
+mod tables;
+mod trial;
 
 pub(crate) use parts::{USE, USE_KEYS, USE_SUBJECT};
 pub(crate) use report::{About, Common, report};
@@ -21,27 +24,27 @@ pub(crate) use report::{About, Common, report};
 use crate::Overrides;
 use crate::error::{Collector, instead, near};
 use crate::spec::{Cores, Description, Pools, Unknown, Word};
-use crate::text::params::{self, Beside, Expanded};
+use crate::text::params::{self, Beside, Findings};
 use crate::text::tree::{self, Call, Field, Kind, Node, Parsed};
 use crate::text::{Mapped, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keys of `Pipeline`, and what to write for those that must be given.
-const KEYS: [(&str, Option<&str>); 8] = [
+const KEYS: [(&str, Option<&str>); 10] = [
     ("name", Some("name: \"..\"")),
     ("params", None),
     ("ports", Some("ports: { \"in\": Pcap(\"in.pcap\") }")),
     ("parts", None),
+    ("tables", None),
     ("chains", Some("chains: { \"main\": [Rx(\"in\"), ..] }")),
     ("cores", None),
     ("hash_seed", None),
     ("pools", None),
+    ("tests", None),
 ];
 /// Keys of `Pipeline` that a later version has.
-const LATER_KEYS: [(&str, &str); 4] = [
+const LATER_KEYS: [(&str, &str); 2] = [
     ("dpdk", "ports of kind `Dpdk` are to come with it"),
-    ("tests", "run the file on captures until then"),
-    ("tables", "rules and rows come with `Classify`, `Encap` and `Decap`"),
     ("scale", "run the file with `--cores` 1, 2, .. until then"),
 ];
 
@@ -49,7 +52,7 @@ const LATER_KEYS: [(&str, &str); 4] = [
 const LINES_MAX: usize = 50;
 
 /// A description as far as it could be read, and what is wrong with it so far.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Loaded {
     /// `None` where the file is no description at all.
     pub(crate) description: Option<Description>,
@@ -69,28 +72,29 @@ pub(crate) fn load(file: &str, text: &str, overrides: &Overrides) -> Loaded {
     let root = tree::parse(text).root;
     let unread = ports::replaced(text, &root, &overrides.ports);
     let mut expanded = params::expand(text, &root, &overrides.sets, specs, &unread);
-    for mistake in &expanded.mistakes {
-        let (message, help) = (mistake.message.clone(), mistake.help.clone());
-        problems.error_at(mistake.span, mistake.code, message, help);
-    }
-    for message in &expanded.unplaced {
-        problems.unplaced("bad-set", message.clone(), None);
-    }
     let caps = caps.iter().map(|given| expanded.append(given)).collect::<Vec<Span>>();
     let parsed = tree::parse_part(expanded.text.text(), expanded.file);
+    let files = tables::read_files(&expanded, &parsed.root, &mut problems);
+    files.values().flatten().for_each(|file| reserved(&file.text, file.base, &mut problems));
+    let loaded = tables::put(&files, &mut expanded);
+    let specs = std::mem::take(&mut expanded.beside);
+    let (text, found) = expanded.finish();
     let mut loader = Loader {
         told_too_many: false,
-        text: expanded.text.clone(),
+        text,
         problems,
         given: Given::default(),
+        loaded,
         meant_parts: BTreeSet::new(),
     };
+    loader.parameters(&found);
     loader.mistakes(&parsed);
-    loader.given(overrides, &expanded.beside, &caps);
+    loader.given(overrides, &specs, &caps);
     let unread = loader.given.unread || has_syntax_mistake(&parsed);
     let description = loader.pipeline(&parsed.root, unread);
-    if !unread {
-        loader.unused_parameters(expanded);
+    // What could not be read may use any of them.
+    if !unread && loader.loaded.values().all(Result::is_ok) {
+        loader.unused_parameters(found);
     }
     Loaded { description, problems: loader.problems }
 }
@@ -132,6 +136,8 @@ struct Loader {
     text: Mapped,
     problems: Collector,
     given: Given,
+    /// Files that tables name.
+    loaded: tables::Loaded,
     /// Parts whose names were found misspelt.
     meant_parts: BTreeSet<String>,
     /// Whether it was told that there are too many stages.
@@ -171,6 +177,7 @@ impl Loader {
                 "ports" => "ports",
                 "chains" => "chains",
                 "parts" => "parts",
+                "tables" => "tables",
                 "params" => "parameters",
                 _ => continue,
             };
@@ -195,8 +202,19 @@ impl Loader {
         }
     }
 
-    fn unused_parameters(&mut self, expanded: Expanded) {
-        for (name, span) in expanded.unused {
+    /// Notes what was wrong with parameters.
+    fn parameters(&mut self, found: &Findings) {
+        for mistake in &found.mistakes {
+            let (message, help) = (mistake.message.clone(), mistake.help.clone());
+            self.problems.error_at(mistake.span, mistake.code, message, help);
+        }
+        for message in &found.unplaced {
+            self.problems.unplaced("bad-set", message.clone(), None);
+        }
+    }
+
+    fn unused_parameters(&mut self, found: Findings) {
+        for (name, span) in found.unused {
             let message = format!("parameter `{name}` is used nowhere");
             let help = format!("write \"${name}\" where its value belongs, or leave it out");
             self.problems.warning_at(span, "unused-parameter", message, Some(help));
@@ -233,12 +251,14 @@ impl Loader {
             ports: Vec::new(),
             chains: Vec::new(),
             parts: Vec::new(),
+            tables: Vec::new(),
             cores: Cores::Auto,
             cores_at: None,
             pinned: Vec::new(),
             hash_seed: None,
             pools: Pools::default(),
             pools_at: None,
+            tests: Vec::new(),
             unread,
             unknown: Unknown::default(),
         };
@@ -259,6 +279,8 @@ impl Loader {
             };
             self.field(field, &key, &mut description, &mut parts);
         }
+        let tests = call.fields.iter().find(|field| self.slice(field.key) == "tests");
+        description.tests = tests.map_or(Vec::new(), |field| self.tests(&field.value, call));
         description.parts = self.finish_parts(parts, unread);
         // Where it is never closed, the rest of the file may be anywhere.
         if call.values.iter().all(Node::is_sound) {
@@ -305,13 +327,18 @@ impl Loader {
         let value = &field.value;
         if matches!(value.kind, Kind::Broken | Kind::Missing) {
             description.unknown.chains |= key == "chains";
+            description.unknown.tables |= key == "tables";
             return;
         }
         match key {
             "name" => description.name = self.value(value, key, "a text").unwrap_or_default(),
-            "params" | "parts" => {} // read before
+            "params" | "parts" | "tests" => {} // read before and behind the rest
             "ports" => {
                 description.ports = self.ports(value, &mut description.unknown.ports);
+            }
+            "tables" => {
+                description.tables = self.tables(value);
+                description.unknown.tables |= !matches!(value.kind, Kind::Map(_));
             }
             "chains" => {
                 description.chains = self.chains(value, parts);

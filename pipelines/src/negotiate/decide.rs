@@ -9,6 +9,7 @@ use crate::check::{Checked, CheckedChain, CheckedPort, CheckedStage, CheckedStep
 use crate::error::Source;
 use crate::text::Span;
 use corelane_runtime::offload::{Answer, Caps, Looks, Need, Offload};
+use corelane_runtime::packet::Tunnel;
 use corelane_runtime::stage::spec::Role;
 use std::collections::BTreeSet;
 
@@ -19,9 +20,11 @@ pub(super) struct Decided {
     /// The stages that bring in what comes to each.
     pub(super) sources: Vec<BTreeSet<usize>>,
     /// The stages that what leaves each may end at.
-    sinks: Vec<BTreeSet<usize>>,
+    pub(super) sinks: Vec<BTreeSet<usize>>,
     pub(super) needs: Vec<Vec<Need>>,
     pub(super) verdicts: Vec<Vec<Verdict>>,
+    /// The stages ahead of each that take packets out of tunnels.
+    openers: Vec<BTreeSet<usize>>,
     /// The stages whose superpackets may be among those that each hands on.
     makers: Vec<BTreeSet<usize>>,
     /// Why it was added, where it was.
@@ -43,12 +46,15 @@ pub(super) fn decide(checked: &Checked, source: &Source) -> Decided {
     let sources = graph.behind(is_source);
     let is_sink = |node: usize| stage(chains, graph.at[node]).and_then(port_out).map(|_| node);
     let sinks = graph.ahead(is_sink);
+    let opens = |stage: &&CheckedStage| stage.traits.decapsulates.is_some();
+    let openers = graph.ahead(|node| stage(chains, graph.at[node]).filter(opens).map(|_| node));
     let count = graph.at.len();
     let mut decided = Decided {
         graph,
         exits,
         sources,
         sinks,
+        openers,
         needs: vec![Vec::new(); count],
         verdicts: vec![Vec::new(); count],
         makers: vec![BTreeSet::new(); count],
@@ -66,6 +72,15 @@ pub(super) fn decide(checked: &Checked, source: &Source) -> Decided {
 /// The port of that name.
 pub(super) fn port<'a>(checked: &'a Checked, name: &str) -> Option<&'a CheckedPort> {
     checked.ports.iter().find(|port| port.name == name)
+}
+
+/// The needs there are: what is asked about tunnels means nothing where no packet comes in such a one.
+fn concerning(needs: Vec<Need>, came: &Flow) -> Vec<Need> {
+    let tunnels = Looks::CARRIED | Looks::PARTIAL_INSIDE;
+    let comes = |need: &Need| {
+        need.about.is_empty() || !tunnels.contains(need.about) || came.looks.intersects(need.about)
+    };
+    needs.into_iter().filter(comes).collect()
 }
 
 /// Where the file has a stage; for one that was added, where it has the `Tx` that it was added before.
@@ -106,11 +121,11 @@ impl Decided {
     fn node(&mut self, checked: &Checked, source: &Source, behind: &Behind, node: usize) {
         let chains = &checked.chains;
         let before = &self.graph.before[node];
-        let mut came = before.iter().fold(Flow::default(), |sum, &from| sum.or(self.left[from]));
+        let mut came = before.iter().fold(Flow::default(), |sum, &from| sum.or(&self.left[from]));
         came.by_flow |= before.len() > 1;
         let Some(stage) = stage(chains, self.graph.at[node]) else {
             came.by_flow |= is_spread(chains, self.graph.at[node]);
-            (self.came[node], self.left[node]) = (came, came);
+            (self.came[node], self.left[node]) = (came.clone(), came);
             self.makers[node] = self.makers_before(node);
             return;
         };
@@ -118,13 +133,15 @@ impl Decided {
             let port = stage.traits.port.as_deref().and_then(|name| port(checked, name));
             came = port.map_or_else(Flow::from_nowhere, Flow::from_port);
         }
-        let needs = stage.config.needs();
+        let needs = concerning(stage.config.needs(), &came);
         let out = match &self.exits[node] {
             Exit::Port(name) if stage.info.role != Role::Sink => port(checked, name),
             _ => None,
         };
         let site = Site {
             looks: came.looks,
+            carried: &came.carried,
+            opened: self.opened(chains, node),
             any: came.any,
             offload: stage.offload,
             place: self.place(chains, source, node),
@@ -136,12 +153,24 @@ impl Decided {
             place_of: &|span| source.place_name(span),
             absent: self.absent(checked, behind, node, &came),
         };
-        let verdicts: Vec<Verdict> = needs.iter().map(|need| site.decide(need)).collect();
+        let verdicts = site.decide_all(&needs);
         self.notes[node] = stage.added.then(|| self.note(checked, node, &came)).flatten();
         let facts = out.map(|port| &port.facts);
         self.left[node] = came.through(stage, &needs, &verdicts, facts);
         self.makers[node] = self.makers_of(stage, node);
         (self.came[node], self.needs[node], self.verdicts[node]) = (came, needs, verdicts);
+    }
+
+    /// The tunnels that stages ahead take packets out of.
+    fn opened(&self, chains: &[CheckedChain], node: usize) -> BTreeSet<(Tunnel, u16)> {
+        let ahead = self.openers[node].iter();
+        let ahead = ahead.filter_map(|&other| Some(&stage(chains, self.graph.at[other])?.traits));
+        let kinds = ahead.filter_map(|traits| Some((traits.decapsulates?, &traits.tunnel_ports)));
+        let each = kinds.flat_map(|(kind, ports)| match ports.as_slice() {
+            [] => vec![(kind, 0)],
+            ports => ports.iter().map(|&port| (kind, port)).collect(),
+        });
+        each.collect()
     }
 
     fn place(&self, chains: &[CheckedChain], source: &Source, node: usize) -> String {
@@ -291,7 +320,9 @@ impl Decided {
             self.graph.at.into_iter().zip(decided)
         {
             if let CheckedStep::Stage(stage) = &mut chains[chain].steps[step] {
-                (stage.exit, stage.verdicts, stage.note) = (exit, verdicts, note);
+                // Who added it may have said why already.
+                stage.note = stage.note.take().or(note);
+                (stage.exit, stage.verdicts) = (exit, verdicts);
                 (stage.entries, stage.exits) = (entries, exits);
             }
         }

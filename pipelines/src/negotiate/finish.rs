@@ -107,34 +107,53 @@ fn missing(tx: &CheckedStage, lack: Lack, registry: &Registry) -> Result<Vec<Che
     Ok(added)
 }
 
+/// Whether a step finishes packets for a port: one that was added for that, or one of the file in its place.
+pub(crate) fn is_finishing(step: &CheckedStep) -> bool {
+    matches!(step, CheckedStep::Stage(stage) if stage.traits.cuts || stage.info.name == FILL)
+}
+
 /// A stage with all its defaults, if there is such a kind. What the file allows `Tx`, it allows it.
 fn build(
     kind: &str,
     tx: &CheckedStage,
     registry: &Registry,
 ) -> Result<Option<CheckedStage>, Error> {
+    added(kind, "()", tx, registry)
+}
+
+/// A stage that the file does not have, at the place of `like`, if there is such a kind.
+pub(super) fn added(
+    kind: &str,
+    arguments: &str,
+    like: &CheckedStage,
+    registry: &Registry,
+) -> Result<Option<CheckedStage>, Error> {
     let Some(spec) = registry.get(kind) else { return Ok(None) };
-    let config = spec.configure(Args { text: "()" }).map_err(|errors| {
+    let config = spec.configure(Args { text: arguments }).map_err(|errors| {
         let first = errors.into_iter().next().map(|error| error.message).unwrap_or_default();
-        Error::user(kind, format!("cannot be added without arguments: {first}; write it before Tx"))
+        Error::user(
+            kind,
+            format!("cannot be added as {kind}{arguments}: {first}; write it yourself"),
+        )
     })?;
     Ok(Some(CheckedStage {
         info: spec.info(),
         name: None,
         on_panic: OnPanic::default(),
-        offload: tx.offload,
+        offload: like.offload,
         traits: config.traits(),
         config,
-        arguments: "()".to_owned(),
+        arguments: arguments.to_owned(),
         written: spec.info().name.to_owned(),
         span: None,
         outputs: Vec::new(),
-        index: tx.index,
+        index: like.index,
         added: true,
         verdicts: Vec::new(),
         exit: Exit::default(),
         note: None,
         entries: Vec::new(),
         exits: Vec::new(),
+        answers: Vec::new(),
     }))
 }

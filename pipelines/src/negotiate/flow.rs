@@ -3,6 +3,7 @@
 //! A set says "may": where nothing is known of a stage, it is taken to do anything it could. So a plan that
 //! passes never hands a port what it cannot take, and one that is refused might have been harmless.
 
+use super::carried::{self, Carried};
 use super::{Verdict, Where};
 use crate::check::{CheckedPort, CheckedStage};
 use corelane_runtime::offload::{Caps, Facts, Limits, Looks, Need, Side};
@@ -16,7 +17,7 @@ const IP_MAX: u32 = 65_535;
 const HEADERS_MAX: u16 = 22 + 60 + 60;
 
 /// What packets may look like.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flow {
     /// Whether any packet comes at all.
     pub(super) any: bool,
@@ -29,12 +30,15 @@ pub(super) struct Flow {
     pub(super) by_flow: bool,
     /// Whether no stage has yet held superpackets against the limits of the port they leave by.
     pub(super) unfitted: bool,
+    /// The tunnels that stages here put packets into.
+    pub(super) carried: Carried,
 }
 
 impl Flow {
     /// What may come from two sides.
-    pub(super) fn or(self, other: Flow) -> Flow {
+    pub(super) fn or(self, other: &Flow) -> Flow {
         Flow {
+            carried: self.carried.or(&other.carried, self.any, other.any),
             any: self.any || other.any,
             looks: self.looks | other.looks,
             frame: self.frame.max(other.frame),
@@ -47,12 +51,13 @@ impl Flow {
     /// What comes from a source without a port.
     pub(super) fn from_nowhere() -> Flow {
         let (frame, largest) = (LARGE_ROOM, LARGE_ROOM);
-        Flow { any: true, looks: Looks::UNCHECKED, frame, largest, ..Flow::default() }
+        let looks = Looks::UNCHECKED;
+        Flow { any: true, looks, frame, largest, ..Flow::default() }
     }
 
     /// What comes from a port.
     pub(super) fn from_port(port: &CheckedPort) -> Flow {
-        let Facts { granted, limits, .. } = port.facts;
+        let Facts { granted, limits, .. } = &port.facts;
         let frame = limits.mtu.map_or(LARGE_ROOM, |mtu| mtu.saturating_add(LINK_MAX));
         let mut looks = Looks::UNCHECKED;
         let tcp = Looks::BARE_TCP4 | Looks::BARE_TCP6;
@@ -71,21 +76,23 @@ impl Flow {
             largest: frame.max(joined),
             by_flow: false,
             unfitted: looks.has_supers(),
+            carried: Carried::default(),
         }
     }
 
     /// What a stage hands on of what comes, with what was decided about its needs.
     pub(super) fn through(
-        self,
+        &self,
         stage: &CheckedStage,
         needs: &[Need],
         verdicts: &[Verdict],
         exit: Option<&Facts>,
     ) -> Flow {
         let traits = &stage.traits;
-        let mut out = self;
+        let mut out = self.clone();
         let exits = needs.iter().zip(verdicts).filter(|(need, _)| need.side == Side::Exit);
-        for (need, _) in exits.filter(|(_, verdict)| verdict.place != Where::Hardware) {
+        let here = |place: Where| !matches!(place, Where::Hardware | Where::Both);
+        for (need, _) in exits.filter(|(_, verdict)| here(verdict.place)) {
             out.looks -= need.about;
         }
         if traits.cuts {
@@ -100,14 +107,16 @@ impl Flow {
         if traits.edits_payload {
             out.looks |= out.looks.bared();
         }
+        out = out.carry(stage);
         out.looks = out.looks.settled();
-        out.frame = out.frame.saturating_add(traits.adds);
-        out.largest = out.largest.saturating_add(traits.adds).max(out.frame);
+        let adds = traits.adds.saturating_add(traits.tags);
+        out.frame = out.frame.saturating_add(adds);
+        out.largest = out.largest.saturating_add(adds).max(out.frame);
         out
     }
 
     /// Behind a stage that cuts what the port cannot of which this is known; `self` are the superpackets it leaves.
-    fn cut(mut self, came: Flow, exit: Option<&Facts>) -> Flow {
+    fn cut(mut self, came: &Flow, exit: Option<&Facts>) -> Flow {
         // The sums of pieces that came as one are not known, so those of the segments are still to be made.
         for (bare, partial) in [
             (Looks::BARE_TCP4, Looks::PARTIAL_TCP4),
@@ -116,13 +125,17 @@ impl Flow {
             (Looks::BARE_UDP6, Looks::PARTIAL_UDP6),
         ] {
             if came.looks.contains(bare) {
-                self.looks |= partial;
+                self.looks |= partial | carried::unfinished(came.looks);
             }
         }
         match exit {
             Some(Facts { granted, limits, .. }) => {
                 let supers = Looks::SUPER | Looks::BARE | Looks::REFINED;
-                self.looks -= self.looks.beyond(*granted) & supers;
+                let here = self.looks.beyond(*granted) & supers | came.carried.unfound(limits);
+                self.looks -= here;
+                if here.intersects(Looks::CARRIED) && granted.contains(Caps::GSO_PARTIAL) {
+                    self.looks |= Looks::REPEATED;
+                }
                 self.unfitted = false;
                 self.largest = self.largest.min(limits.tso_bytes.max(self.frame));
             }
@@ -133,6 +146,25 @@ impl Flow {
         }
         if !self.looks.has_supers() {
             self.largest = self.frame;
+        }
+        self
+    }
+
+    /// Behind a stage that puts packets into a tunnel, or takes them out.
+    fn carry(mut self, stage: &CheckedStage) -> Flow {
+        let traits = &stage.traits;
+        let before = (self.looks, self.carried.clone());
+        if let Some(tunnel) = traits.encapsulates {
+            self.looks = carried::into(tunnel, traits.tunnel_sum, self.looks);
+            self.carried = Carried::into(tunnel, &traits.tunnel_ports);
+        } else if traits.decapsulates.is_some() {
+            self.looks -= Looks::CARRIED | Looks::PARTIAL_INSIDE;
+            self.carried = Carried::default();
+        }
+        if !stage.outputs.is_empty() {
+            // What it cannot put in, or take out, goes there as it came.
+            self.looks |= before.0;
+            self.carried = self.carried.or(&before.1, true, true);
         }
         self
     }
@@ -190,6 +222,13 @@ impl Flow {
             ("padded last", Looks::PAD_LAST),
             ("several parts", Looks::PARTS),
             ("uneven or hidden", Looks::FOREIGN),
+            ("in vxlan", Looks::VXLAN | Looks::VXLAN_SUM),
+            ("in geneve", Looks::GENEVE | Looks::GENEVE_SUM),
+            ("in gre", Looks::GRE | Looks::GRE_SUM),
+            ("in ip in ip", Looks::IPIP),
+            ("one outer id", Looks::OUTER_ID),
+            ("udp in a tunnel", Looks::UDP_INSIDE),
+            ("repeated headers", Looks::REPEATED),
         ];
         named(&all, self.looks)
     }

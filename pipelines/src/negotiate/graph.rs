@@ -114,10 +114,27 @@ pub(super) fn port_out(stage: &CheckedStage) -> Option<&str> {
 pub(super) fn id(chains: &[CheckedChain], (chain, step): At) -> String {
     let name = &chains[chain].name;
     match &chains[chain].steps[step] {
-        CheckedStep::Stage(stage) if stage.added => format!("{name}.+{}", stage.info.name),
+        CheckedStep::Stage(stage) if stage.added => {
+            added_id(name, stage, chains[chain].steps[..step].iter())
+        }
         CheckedStep::Stage(stage) => format!("{name}.{}", stage.index),
         CheckedStep::Ring(ring) => ring.name.clone(),
     }
+}
+
+/// What reports call a stage that was added behind `before`: by its kind, and by its index too where that is not
+/// the first of its kind in the chain.
+pub(crate) fn added_id<'a>(
+    chain: &str,
+    stage: &CheckedStage,
+    mut before: impl Iterator<Item = &'a CheckedStep>,
+) -> String {
+    let kind = stage.info.name;
+    let taken = before.any(
+        |step| matches!(step, CheckedStep::Stage(other) if other.added && other.info.name == kind),
+    );
+    let index = if taken { format!("/{}", stage.index) } else { String::new() };
+    format!("{chain}.+{kind}{index}")
 }
 
 /// The same with the kind: `main.2 Gro`.

@@ -1,23 +1,34 @@
-//! What hardware does and what software does: finishing steps added, every need of every stage held against
+//! What hardware does and what software does: neighbours and finishing steps added, every need of every stage held against
 //! what the ports grant, every edge against what its two ends agree on.
 //!
 //! A pure function of the checked description, in which each port's facts already stand: it asks no device,
 //! reads no clock. What it decides is what `explain` prints and what the data path is given.
 
+mod answers;
+mod carried;
 mod decide;
 mod exits;
 mod finish;
 mod flow;
 mod graph;
+mod inward;
+mod neighbours;
+mod outward;
 mod refuse;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tunnel_tests;
 mod unasked;
 mod verdict;
 mod ways;
 
+pub(crate) use finish::is_finishing;
+pub(crate) use graph::added_id;
+pub(crate) use neighbours::NEIGHBOUR;
 pub(crate) use unasked::UNASKED;
 pub use ways::Way;
+pub(crate) use ways::leaving;
 
 use crate::check::Checked;
 use crate::error::{Collector, Failure};
@@ -134,6 +145,8 @@ pub(crate) fn negotiate(
     registry: &Registry,
     problems: &mut Collector,
 ) -> Result<Negotiated, Failure> {
+    neighbours::add(&mut checked, registry, problems)?;
+    answers::add_exits(&mut checked, registry)?;
     let graph = graph::Graph::of(&checked.chains);
     let source = problems.source();
     unasked::withhold(&mut checked, &graph, &source);
@@ -147,5 +160,6 @@ pub(crate) fn negotiate(
     }
     let edges = decided.contracts(&checked.chains);
     decided.write(&mut checked.chains);
+    answers::link(&mut checked);
     Ok(Negotiated { checked, edges, ways })
 }

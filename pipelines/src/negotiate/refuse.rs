@@ -204,8 +204,19 @@ fn what(look: Looks) -> &'static str {
         (Looks::PARTIAL_TCP6, "unfinished TCP checksums over IPv6"),
         (Looks::PARTIAL_UDP4, "unfinished UDP checksums over IPv4"),
         (Looks::PARTIAL_UDP6, "unfinished UDP checksums over IPv6"),
-        (Looks::PARTIAL_HIDDEN, "unfinished checksums inside tunnels or behind IPv6 extensions"),
-        (Looks::PARTIAL_ODD, "two unfinished checksums in one packet"),
+        (Looks::PARTIAL_HIDDEN, "unfinished checksums behind IPv6 extensions or in fragments"),
+        (Looks::PARTIAL_ODD, "unfinished checksums that end before the datagram"),
+        (Looks::VXLAN, "superpackets inside VXLAN"),
+        (Looks::VXLAN_SUM, "superpackets inside VXLAN with an outer UDP checksum"),
+        (Looks::GENEVE, "superpackets inside Geneve"),
+        (Looks::GENEVE_SUM, "superpackets inside Geneve with an outer UDP checksum"),
+        (Looks::GRE | Looks::GRE_SUM, "superpackets inside GRE"),
+        (Looks::IPIP, "superpackets of IP in IP"),
+        (Looks::OUTER_ID, "superpackets with one outer IPv4 ID"),
+        (Looks::UDP_INSIDE, "superpackets of UDP inside a tunnel"),
+        (Looks::REPEATED, "superpackets whose headers are to be repeated"),
+        (Looks::PARTIAL_OUTER, "two unfinished checksums in one packet"),
+        (Looks::PARTIAL_INSIDE, "unfinished checksums inside tunnels"),
         (Looks::PARTIAL_IPV4, "unfinished IPv4 header checksums"),
     ];
     let found = words.iter().find(|(looks, _)| looks.intersects(look));
@@ -230,6 +241,9 @@ fn example(looks: Looks) -> String {
         (Looks::PAD_LAST, ", the last one padded to 60 B"),
         (Looks::PARTS, " in two parts"),
         (Looks::FOREIGN, " behind an extension header"),
+        (Looks::VXLAN | Looks::VXLAN_SUM, " in VXLAN"),
+        (Looks::GENEVE | Looks::GENEVE_SUM, " in Geneve"),
+        (Looks::CARRIED, " in a tunnel"),
     ];
     let supers = looks & (Looks::SUPER | Looks::BARE | Looks::REFINED);
     match kinds.iter().find(|(bits, ..)| supers.intersects(*bits)) {

@@ -61,15 +61,21 @@ const fn named(name: &'static str) -> StageInfo {
 static PICKY: StageInfo = named("Picky");
 static FUSSY: StageInfo = named("Fussy");
 static WRAP: StageInfo = named("Wrap");
+static UNWRAP: StageInfo = named("Unwrap");
+static TAG: StageInfo = named("Tag");
 
 fn registry() -> Registry {
     let picky = Traits { no_superpackets: true, ..Traits::default() };
     let fussy = Traits { no_partial: true, ..Traits::default() };
     let wrap = Traits { changes_headers: true, adds: 50, ..Traits::default() };
+    let unwrap = Traits { changes_headers: true, removes: 50, ..Traits::default() };
+    let tag = Traits { changes_headers: true, tags: 4, ..Traits::default() };
     fixture::registry()
         .with_spec(Says(&PICKY, picky))
         .with_spec(Says(&FUSSY, fussy))
         .with_spec(Says(&WRAP, wrap))
+        .with_spec(Says(&UNWRAP, unwrap))
+        .with_spec(Says(&TAG, tag))
 }
 
 /// Ports `in`, `a` and `b`, and chains.
@@ -331,7 +337,7 @@ fn what_came_unfinished_is_not_read_and_the_rows_say_so() {
     let clause = "; those that came unfinished are not read";
     for (caps, unfinished) in [("[\"rx_partial\"]", true), ("None", false)] {
         let plan = plan(BUMP, caps, "All");
-        for work in ["outer tcp", "outer udp", "inner tcp, inner udp"] {
+        for work in ["outer tcp", "outer udp", "inner tcp, udp"] {
             let (_, reason) = said(&plan, "main.1", work);
             assert_eq!(reason.ends_with(clause), unfinished, "{work}: {reason}");
         }
@@ -459,4 +465,20 @@ fn an_mtu_that_is_too_small_is_a_warning_with_numbers() {
     );
     let way = &plan.ways[0];
     assert_eq!((way.entry_mtu, way.added, way.exit_mtu), (Some(9000), 50, Some(1500)));
+}
+
+#[test]
+fn an_mtu_counts_ip_packets_so_what_is_taken_out_is_shorter_and_a_tag_is_nothing() {
+    for (out, fits) in [(1550, true), (1549, false)] {
+        let text = format!(
+            r#"Pipeline(name: "test", ports: {{
+            "in": Emulated(mtu: 1600, traffic: (count: 1)), "out": Emulated(mtu: {out}),
+            }}, chains: {{ "main": [Rx("in"), Unwrap, Tag, Tx("out")] }})"#
+        );
+        let plan = planned(&text).expect("a plan");
+        let warnings = plan.warnings().to_string();
+        assert_eq!(warnings.contains("leave with 1550 B"), !fits, "{warnings}");
+        let way = &plan.ways[0];
+        assert_eq!((way.entry_mtu, way.added, way.exit_mtu), (Some(1600), -50, Some(out)));
+    }
 }

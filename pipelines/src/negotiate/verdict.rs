@@ -3,10 +3,13 @@
 //! The reason is one line for someone who has never read the code: what the port said, or which line of the
 //! file keeps it from being asked, and what is done instead at what cost.
 
+use super::carried::Carried;
 use super::{Asked, Exit, Verdict, Where};
 use crate::check::CheckedPort;
 use crate::text::Span;
 use corelane_runtime::offload::{Answer, Caps, Facts, Looks, Need, Offload, Side};
+use corelane_runtime::packet::Tunnel;
+use std::collections::BTreeSet;
 
 /// The source of a record that the description itself is.
 const DESCRIPTION: &str = "the description";
@@ -25,6 +28,10 @@ pub(super) struct Entry<'a> {
 pub(super) struct Site<'a> {
     /// What packets may look like that come.
     pub(super) looks: Looks,
+    /// The tunnels they are in.
+    pub(super) carried: &'a Carried,
+    /// The tunnels that stages ahead take them out of: kind and UDP port, 0 where the kind has none.
+    pub(super) opened: BTreeSet<(Tunnel, u16)>,
     /// Whether any come.
     pub(super) any: bool,
     pub(super) offload: Offload,
@@ -52,12 +59,12 @@ pub(super) struct Absent {
 }
 
 /// What one port says to a need.
-struct Said {
-    asked: Vec<Asked>,
-    yes: bool,
-    /// Not to be asked, but what it has joined comes so.
-    joined: bool,
-    text: String,
+pub(super) struct Said {
+    pub(super) asked: Vec<Asked>,
+    pub(super) yes: bool,
+    /// It does some of it all the same: what it has joined comes so, or it is about some tunnels only.
+    pub(super) some: bool,
+    pub(super) text: String,
 }
 
 impl Site<'_> {
@@ -80,8 +87,8 @@ impl Site<'_> {
             return (Where::Nothing, Vec::new(), self.why_none(need.about));
         }
         let Some(caps) = need.caps else {
-            return match need.instead.filter(|_| need.side == Side::Entry) {
-                Some(instead) => self.never(need, instead),
+            return match self.out.and_then(|port| self.spared(need, port)) {
+                Some((asked, words)) => (Where::Both, vec![asked], words),
                 None => (Where::Software, Vec::new(), need.software.to_owned()),
             };
         };
@@ -115,7 +122,7 @@ impl Site<'_> {
         }
         let joining = self.entries.iter().map(|entry| entry.port);
         let joining: Vec<&CheckedPort> =
-            joining.filter(|port| self.comes_joined(port, caps)).collect();
+            joining.filter(|port| !need.within && self.comes_joined(port, caps)).collect();
         let said = joining.iter().map(|port| format!("{}: rx_hw_gro = Yes", port.name));
         let asked = joining.iter().map(|port| answer(&port.name, &port.facts, Caps::RX_HW_GRO));
         let reason = format!("{why}; {}{STAYS_JOINED}; others: {}", join(said), need.software);
@@ -143,22 +150,6 @@ impl Site<'_> {
         String::new()
     }
 
-    /// No port is asked for the work, but one may spare most of it.
-    fn never(&self, need: &Need, instead: (Caps, &str)) -> (Where, Vec<Asked>, String) {
-        let software_only = self.offload == Offload::SoftwareOnly;
-        let gives = |entry: &&Entry<'_>| {
-            entry.ignored.is_none() && entry.port.facts.granted.contains(instead.0)
-        };
-        let mut texts = Vec::new();
-        let mut asked = Vec::new();
-        for entry in self.entries.iter().filter(gives).filter(|_| !software_only) {
-            asked.push(answer(&entry.port.name, &entry.port.facts, instead.0));
-            texts.push(format!("{}: {} = Yes: {}", entry.port.name, instead.0.names(), instead.1));
-        }
-        texts.insert(0, need.software.to_owned());
-        (Where::Software, asked, texts.join("; "))
-    }
-
     fn of_entries(&self, need: &Need, caps: Caps) -> (Where, Vec<Asked>, String) {
         let said: Vec<Said> =
             self.entries.iter().map(|entry| self.entry_says(need, caps, entry)).collect();
@@ -173,8 +164,8 @@ impl Site<'_> {
             _ if need.optional => Where::Hardware,
             _ => Where::Both,
         };
-        let joined = !need.optional && said.iter().any(|said| said.joined);
-        let place = if place == Where::Software && joined { Where::Both } else { place };
+        let some = !need.optional && said.iter().any(|said| said.some);
+        let place = if place == Where::Software && some { Where::Both } else { place };
         let all_spared = !said.is_empty()
             && self.entries.iter().all(|entry| {
                 self.spares(need, caps, entry) || self.entry_says(need, caps, entry).yes
@@ -191,20 +182,23 @@ impl Site<'_> {
         if let Some(place) = entry.ignored.as_ref().filter(|_| !need.optional) {
             let mut text = format!("{name}: offload: SoftwareOnly, {place}");
             let mut asked = Vec::new();
-            let joined = self.comes_joined(entry.port, caps);
+            let joined = !need.within && self.comes_joined(entry.port, caps);
             if joined {
                 asked.push(answer(name, &entry.port.facts, Caps::RX_HW_GRO));
                 text.push_str(&format!(", but rx_hw_gro = Yes{STAYS_JOINED}"));
             }
-            return Said { asked, yes: false, joined, text };
+            return Said { asked, yes: false, some: joined, text };
         }
-        let mut said = self.port_says(entry.port, caps);
+        let mut said = self.says_of_tunnels(need, caps, entry.port);
         if need.optional && said.yes && self.offload == Offload::SoftwareOnly {
             said.text.push_str(", as another Rx on it lets it, which cannot be undone here");
         }
         if let Some((instead, how)) = need.instead.filter(|_| self.spares(need, caps, entry)) {
             said.asked.push(answer(name, &entry.port.facts, instead));
-            said.text = format!("{}, {} = Yes: {how}", said.text, instead.names());
+            // What it is about ends where tunnels were listed.
+            let listed = need.around.is_some() || need.within;
+            let sep = if listed { format!("; {name}:") } else { ",".to_owned() };
+            said.text = format!("{}{sep} {} = Yes: {how}", said.text, instead.names());
         }
         said
     }
@@ -213,23 +207,11 @@ impl Site<'_> {
     fn spares(&self, need: &Need, caps: Caps, entry: &Entry<'_>) -> bool {
         let granted = entry.port.facts.granted;
         let instead = need.instead.is_some_and(|(instead, _)| granted.contains(instead));
-        instead && entry.ignored.is_none() && !granted.contains(caps)
+        let all = || self.says_of_tunnels(need, caps, entry.port).yes;
+        instead && entry.ignored.is_none() && !all()
     }
 
-    fn of_exit(&self, need: &Need, caps: Caps, port: &CheckedPort) -> (Where, Vec<Asked>, String) {
-        let said = self.port_says(port, caps);
-        if !said.yes {
-            return (Where::Software, said.asked, format!("{}; {}", said.text, need.software));
-        }
-        let kinds = Caps::TSO4 | Caps::TSO6 | Caps::USO4 | Caps::USO6;
-        let limit = match caps.intersects(kinds) {
-            true => format!(", up to {} B", port.facts.limits.tso_bytes),
-            false => String::new(),
-        };
-        (Where::Hardware, said.asked, format!("{}{limit}", said.text))
-    }
-
-    fn port_says(&self, port: &CheckedPort, caps: Caps) -> Said {
+    pub(super) fn port_says(&self, port: &CheckedPort, caps: Caps) -> Said {
         let asked: Vec<Asked> = caps
             .iter()
             .map(|bit| {
@@ -258,7 +240,7 @@ impl Site<'_> {
                 format!("{}: {names} = {word}{why}", port.name)
             }
         };
-        Said { yes: missing.is_empty(), joined: false, text, asked }
+        Said { yes: missing.is_empty(), some: false, text, asked }
     }
 
     /// Why a capability is not there, where that is nothing but what somebody wrote.
@@ -322,7 +304,7 @@ fn join(texts: impl Iterator<Item = String>) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-fn answer(port: &str, facts: &Facts, bit: Caps) -> Asked {
+pub(super) fn answer(port: &str, facts: &Facts, bit: Caps) -> Asked {
     let answer = match facts.answer(bit) {
         Answer::Yes => "yes",
         Answer::No => "no",

@@ -142,24 +142,29 @@ impl Pen<'_> {
 
     /// What a packet comes to at a place; what is behind it is visited first.
     fn visit(&mut self, actor: usize, at: At) -> PlannedTarget {
+        self.visit_as(actor, at, false)
+    }
+
+    /// The same; an answer never waits for a ring, for which whoever reads it might be waiting.
+    fn visit_as(&mut self, actor: usize, at: At, answer: bool) -> PlannedTarget {
         let draft = &self.drafts.actors[actor];
         if let Some(&node) = draft.visited.get(&at) {
             return PlannedTarget::Node(node);
         }
         if draft.start != at && self.cuts.contains_key(&at) {
-            return PlannedTarget::Ring(self.ring(actor, at));
+            return PlannedTarget::Ring(self.ring(actor, self.ring_before(at), answer));
         }
         let CheckedStep::Stage(stage) = &self.chains[at.0].steps[at.1] else {
-            return PlannedTarget::Ring(self.ring(actor, at));
+            return PlannedTarget::Ring(self.ring(actor, at, answer));
         };
         let mut targets = Vec::new();
-        if stage.info.role != Role::Sink {
-            targets.push(self.visit(actor, (at.0, at.1 + 1)));
-        } else if !stage.outputs.is_empty() {
-            // Named outputs are counted from 1 on, whether or not there is a next stage.
+        if stage.traits.ends {
             targets.push(PlannedTarget::Nowhere);
+        } else if stage.info.role != Role::Sink {
+            targets.push(self.visit(actor, (at.0, at.1 + 1)));
         }
         targets.extend(stage.outputs.iter().map(|&chain| self.visit(actor, (chain, 0))));
+        targets.extend(stage.answers.iter().map(|answer| self.visit_as(actor, answer.at, true)));
         let draft = &mut self.drafts.actors[actor];
         draft.nodes.push((at, targets));
         let node = draft.nodes.len() - 1;
@@ -167,8 +172,15 @@ impl Pen<'_> {
         PlannedTarget::Node(node)
     }
 
+    /// The ring of the file right before a place, behind which an actor begins already; else the place.
+    fn ring_before(&self, at: At) -> At {
+        let before = at.1.checked_sub(1).map(|before| (at.0, before));
+        let ring = |at: &At| matches!(self.chains[at.0].steps[at.1], CheckedStep::Ring(_));
+        before.filter(ring).unwrap_or(at)
+    }
+
     /// The ring from an actor into the one that begins behind the ring or the cut at `key`.
-    fn ring(&mut self, from: usize, key: At) -> usize {
+    fn ring(&mut self, from: usize, key: At, answer: bool) -> usize {
         let to = match self.behind.get(&key) {
             Some(&to) => to,
             None => {
@@ -189,9 +201,6 @@ impl Pen<'_> {
             }
         };
         let rings = &mut self.drafts.rings;
-        if let Some(known) = rings.iter().position(|ring| (ring.from, ring.to) == (from, to)) {
-            return known;
-        }
         let (capacity, on_full, by, why) =
             match (&self.chains[key.0].steps[key.1], self.cuts.get(&key)) {
                 (CheckedStep::Ring(ring), None) => {
@@ -202,6 +211,14 @@ impl Pen<'_> {
                     (CAPACITY, OnFull::Wait, Spread::Flow, why)
                 }
             };
+        if let Some(known) = rings.iter().position(|ring| (ring.from, ring.to) == (from, to)) {
+            // One that other packets cross too is theirs.
+            if !answer {
+                rings[known].on_full = on_full;
+            }
+            return known;
+        }
+        let on_full = if answer { OnFull::DropNewest } else { on_full };
         rings.push(DraftRing { key, from, to, capacity, on_full, by, why });
         rings.len() - 1
     }

@@ -9,7 +9,7 @@ use super::owners::Layout;
 use super::{Plan, PlannedActor, PlannedNode, PlannedRing, PlannedStage, PlannedTarget};
 use crate::check::{CheckedChain, CheckedStage, CheckedStep, Spread};
 use crate::error::{Problems, Source};
-use crate::negotiate::Exit;
+use crate::negotiate::{Exit, added_id};
 use corelane_runtime::Error;
 use corelane_runtime::actor::OnPanic;
 use corelane_runtime::offload::Offload;
@@ -132,8 +132,10 @@ fn stages(
             .iter()
             .map(|step| super::copies::stage_of(step).map(|stage| stage.index))
             .collect();
+        let ids: Vec<String> = (0..chain.steps.len()).map(|step| id_of(&chain, step)).collect();
         for (step, content) in chain.steps.into_iter().enumerate() {
             let at = (number, step);
+            let id = ids[step].clone();
             if let Some(&(ways, by)) = spreads.get(&at) {
                 let index = indices[step..].iter().flatten().next().copied().unwrap_or_default();
                 let taken = stages.iter().map(|stage| stage.id.as_str());
@@ -143,7 +145,7 @@ fn stages(
             }
             if let CheckedStep::Stage(stage) = content {
                 numbers.stages.insert(at, stages.len());
-                stages.push(planned(&chain.name, stage, source));
+                stages.push(planned(&chain.name, id, stage, source));
             }
         }
     }
@@ -180,14 +182,22 @@ fn spreading(chain: &str, id: String, index: usize, ways: usize, by: Spread) -> 
         note: None,
         entries: Vec::new(),
         exits: Vec::new(),
+        answers: Vec::new(),
     }
 }
 
-fn planned(chain: &str, stage: CheckedStage, source: &Source) -> PlannedStage {
-    let id = match stage.added {
-        true => format!("{chain}.+{}", stage.info.name),
-        false => format!("{chain}.{}", stage.index),
-    };
+/// What reports call a stage.
+fn id_of(chain: &CheckedChain, step: usize) -> String {
+    match &chain.steps[step] {
+        CheckedStep::Stage(stage) if stage.added => {
+            added_id(&chain.name, stage, chain.steps[..step].iter())
+        }
+        CheckedStep::Stage(stage) => format!("{}.{}", chain.name, stage.index),
+        CheckedStep::Ring(_) => String::new(),
+    }
+}
+
+fn planned(chain: &str, id: String, stage: CheckedStage, source: &Source) -> PlannedStage {
     PlannedStage {
         id,
         chain: chain.to_owned(),
@@ -206,6 +216,7 @@ fn planned(chain: &str, stage: CheckedStage, source: &Source) -> PlannedStage {
         note: stage.note,
         entries: stage.entries,
         exits: stage.exits,
+        answers: stage.answers.into_iter().map(|answer| answer.port).collect(),
     }
 }
 

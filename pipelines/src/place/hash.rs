@@ -24,6 +24,10 @@ impl Hasher {
             // Without the places where words stand: a comment more is the same plan.
             let Common { queues, mtu, mac, drop_when_full, verify, .. } = &port.common;
             hasher.add(&format!("{queues:?} {mtu:?} {mac:?} {drop_when_full} {verify}"));
+            let Common { addresses, gateways, .. } = &port.common;
+            if !addresses.is_empty() {
+                hasher.add(&format!("{addresses:?} {gateways:?}"));
+            }
             hasher.add(&format!("{:?} {:?}", port.facts, port.origin));
         }
         for chain in &checked.chains {

@@ -33,7 +33,7 @@ use corelane_runtime::offload::Offload;
 use corelane_runtime::packet::HomeConfig;
 use corelane_runtime::port::Port;
 use corelane_runtime::stage::spec::{Role, Traits};
-use corelane_runtime::stage::{StageConfig, StageInfo};
+use corelane_runtime::stage::{OutputId, StageConfig, StageInfo};
 use corelane_runtime::topology::Machine;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -92,6 +92,23 @@ pub(crate) struct PlannedStage {
     /// Ports that packets here may have come in by, and may leave by.
     pub(crate) entries: Vec<String>,
     pub(crate) exits: Vec<String>,
+    /// Ports by which its answers leave: its last outputs, in this order.
+    pub(crate) answers: Vec<String>,
+}
+
+impl PlannedStage {
+    /// The output by which answers to who asked at a port leave.
+    pub(crate) fn answer(&self, port: &str) -> Option<OutputId> {
+        let next = usize::from(self.info.role != Role::Sink || self.traits.ends);
+        let at = self.answers.iter().position(|known| known == port)?;
+        Some(OutputId(next + self.traits.outputs.len() + at))
+    }
+
+    /// Names of its counters: those of its kind, then its own.
+    pub(crate) fn counters(&self) -> Vec<String> {
+        let declared = self.info.counters.iter().map(|&name| name.to_owned());
+        declared.chain(self.config.extra_counters()).collect()
+    }
 }
 
 /// An actor: stages in the order packets take.

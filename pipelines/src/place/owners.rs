@@ -10,13 +10,11 @@
 use super::copies::{Copies, Limits, number};
 use super::drafts::{At, Cut, Cuts, Draft, Drafts, Why, draw};
 use crate::check::{Checked, CheckedStage, CheckedStep};
+use crate::negotiate::{NEIGHBOUR, is_finishing};
 use crate::spec::Cores;
 use corelane_runtime::Error;
 use corelane_runtime::stage::spec::{Role, Sharing};
 use corelane_runtime::topology::Machine;
-
-/// The finishing step that is known by its name only.
-const FILL: &str = "ChecksumFill";
 
 /// Actors, rings and copies, settled.
 #[derive(Debug)]
@@ -192,8 +190,9 @@ impl Settling<'_> {
     fn finishing(&self, tx: At) -> Vec<At> {
         let steps = &self.limits.checked.chains[tx.0].steps[..tx.1];
         let finishes = |step: &CheckedStep| {
-            matches!(step, CheckedStep::Stage(stage)
-                if stage.added || stage.traits.cuts || stage.info.name == FILL)
+            let neighbour = matches!(step, CheckedStep::Stage(stage)
+                if stage.info.name == NEIGHBOUR && stage.traits.holds > 0);
+            is_finishing(step) || neighbour
         };
         let count = steps.iter().rev().take_while(|step| finishes(step)).count();
         (tx.1 - count..=tx.1).map(|step| (tx.0, step)).collect()

@@ -182,9 +182,12 @@ impl Needs {
         let editors = places(&|stage| stage.traits.edits_payload);
         Needs {
             brought: places(&|stage| stage.info.role == Role::Source).first().map(behind),
-            made: places(&|stage| stage.traits.multiplies || is_left_superpackets(plan, stage))
-                .first()
-                .map(behind),
+            made: places(&|stage| {
+                let makes = stage.traits.multiplies || stage.traits.mirrors;
+                makes || is_left_superpackets(plan, stage)
+            })
+            .first()
+            .map(behind),
             copied: (!editors.is_empty()).then(|| copies(plan, &editors)),
         }
     }

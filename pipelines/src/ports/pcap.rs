@@ -77,7 +77,11 @@ impl PortConfig for Config {
     }
 
     fn ignores(&self) -> &'static [(&'static str, &'static str)] {
-        &[("mac", "a capture file has no address of its own")]
+        // Whoever puts headers on what leaves wants to know where from.
+        match self.spec.write {
+            Some(_) => &[],
+            None => &[("mac", "nothing leaves by a capture that is only read")],
+        }
     }
 
     fn only_planned(&self) -> Option<&'static str> {

@@ -37,7 +37,7 @@ pub(super) struct StageFacts {
     name: String,
     added: bool,
     reasons: Vec<String>,
-    counters: &'static [&'static str],
+    counters: Vec<String>,
 }
 
 #[cfg(test)]
@@ -52,7 +52,7 @@ impl StageFacts {
             name: String::new(),
             added: false,
             reasons: Vec::new(),
-            counters: &[],
+            counters: Vec::new(),
         }
     }
 }
@@ -68,7 +68,7 @@ impl Facts {
             name: stage.name.clone().unwrap_or_else(|| stage.info.name.to_owned()),
             added: stage.added,
             reasons: reasons(stage.info.drop_reasons, stage.traits.label.as_deref()),
-            counters: stage.info.counters,
+            counters: stage.counters(),
         });
         let actor = |index: usize| plan.actors[index].name.clone();
         let rings = plan.rings.iter();
@@ -232,7 +232,7 @@ fn blank(facts: &StageFacts) -> StageReport {
     for reason in &facts.reasons {
         stage.drops.entry(reason);
     }
-    for counter in facts.counters {
+    for counter in &facts.counters {
         stage.counters.entry(counter);
     }
     stage

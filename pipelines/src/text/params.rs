@@ -18,27 +18,53 @@ enum Value {
     Missing,
 }
 
-/// Text with all parameters put in, and what was wrong on the way.
-#[derive(Debug)]
-pub(crate) struct Expanded {
+/// Text with all parameters put in.
+pub(crate) struct Expanded<'t> {
     pub(crate) text: Mapped,
+    /// Where the text of the file ends, and where each text given beside it stands.
+    pub(crate) file: Span,
+    pub(crate) beside: Vec<Span>,
+    expander: Expander<'t>,
+}
+
+/// What was found while parameters were put in.
+#[derive(Debug)]
+pub(crate) struct Findings {
     pub(crate) mistakes: Vec<Mistake>,
     /// Mistakes of the values set from outside, which have no place in the file.
     pub(crate) unplaced: Vec<String>,
     /// Names of parameters that stand nowhere, and where they are declared.
     pub(crate) unused: Vec<(String, Span)>,
-    /// Where the text of the file ends, and where each text given beside it stands.
-    pub(crate) file: Span,
-    pub(crate) beside: Vec<Span>,
 }
 
-impl Expanded {
+impl<'t> Expanded<'t> {
     /// Adds a text as it stands, in which no parameters are put in; returns where.
     pub(crate) fn append(&mut self, given: &Beside) -> Span {
         self.text.insert("\n", Span::new(given.base, given.base));
         let start = self.text.text().len();
         self.text.copy_from(&given.text, Span::new(0, given.text.len()), given.base);
         Span::new(start, self.text.text().len())
+    }
+
+    /// Adds a text with parameters put in; returns where.
+    pub(crate) fn add(&mut self, given: &'t Beside) -> Span {
+        let Beside { base, text } = given;
+        let expander = &mut self.expander;
+        (expander.text, expander.base, expander.unread) = (text, *base, &[]);
+        self.text.insert("\n", Span::new(*base, *base));
+        let start = self.text.text().len();
+        expander.rewrite(&parse(text).root, None, &mut self.text);
+        Span::new(start, self.text.text().len())
+    }
+
+    /// The text, and what was wrong on the way, once all texts are in it.
+    pub(crate) fn finish(self) -> (Mapped, Findings) {
+        let Expander { mut values, mut mistakes, unplaced, .. } = self.expander;
+        let needed = values.iter_mut().filter(|param| param.used || !param.passed_over);
+        mistakes.extend(needed.filter_map(|param| param.missing.take()));
+        let unused = values.into_iter().filter(|param| !param.used && !param.passed_over);
+        let unused = unused.map(|param| (param.name, param.declared)).collect();
+        (self.text, Findings { mistakes, unplaced, unused })
     }
 }
 
@@ -52,13 +78,13 @@ pub(crate) struct Beside {
 
 /// Replaces parameters in `text`, whose tree is `root`, and in the texts `beside` it, by their defaults or by
 /// what `sets` says. At `unread` places nobody reads values: there parameters stay, and need none.
-pub(crate) fn expand(
-    text: &str,
+pub(crate) fn expand<'t>(
+    text: &'t str,
     root: &Node,
     sets: &[(String, String)],
-    beside: &[Beside],
-    unread: &[Span],
-) -> Expanded {
+    beside: &'t [Beside],
+    unread: &'t [Span],
+) -> Expanded<'t> {
     let mut expander = Expander {
         text,
         base: 0,
@@ -76,26 +102,9 @@ pub(crate) fn expand(
     let mut mapped = Mapped::default();
     expander.rewrite(root, declared.map(|node| node.span), &mut mapped);
     let file = Span::new(0, mapped.text().len());
-    let mut places = Vec::new();
-    for Beside { base, text } in beside {
-        (expander.text, expander.base, expander.unread) = (text, *base, &[]);
-        mapped.insert("\n", Span::new(*base, *base));
-        let start = mapped.text().len();
-        expander.rewrite(&parse(text).root, None, &mut mapped);
-        places.push(Span::new(start, mapped.text().len()));
-    }
-    let (mut values, mut mistakes) = (expander.values, expander.mistakes);
-    let needed = values.iter_mut().filter(|param| param.used || !param.passed_over);
-    mistakes.extend(needed.filter_map(|param| param.missing.take()));
-    let unused = values.into_iter().filter(|param| !param.used && !param.passed_over);
-    Expanded {
-        text: mapped,
-        mistakes,
-        unplaced: expander.unplaced,
-        unused: unused.map(|param| (param.name, param.declared)).collect(),
-        file,
-        beside: places,
-    }
+    let mut expanded = Expanded { text: mapped, file, beside: Vec::new(), expander };
+    let places = beside.iter().map(|given| expanded.add(given)).collect();
+    Expanded { beside: places, ..expanded }
 }
 
 /// The value of key `params`.

@@ -179,13 +179,13 @@ fn nesting_is_bounded() {
 fn expanded(text: &str, sets: &[(&str, &str)]) -> (String, Vec<String>) {
     let sets: Vec<(String, String)> =
         sets.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let expanded = expand(text, &parse(text).root, &sets, &[], &[]);
+    let (text, found) = expand(text, &parse(text).root, &sets, &[], &[]).finish();
     let said = |mistake: &Mistake| {
         let help = mistake.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
         mistake.message.clone() + &help
     };
-    let mistakes = expanded.mistakes.iter().map(said);
-    (expanded.text.text().to_owned(), mistakes.chain(expanded.unplaced).collect())
+    let mistakes = found.mistakes.iter().map(said);
+    (text.text().to_owned(), mistakes.chain(found.unplaced).collect())
 }
 
 /// What stands behind `v:` after parameters are put in.

@@ -11,9 +11,8 @@ const TAKES: &[(&str, &str, Option<&str>)] = &[
     ("ChecksumValidate", "outer ipv4", Some("rx_ip")),
     ("ChecksumValidate", "outer tcp", Some("rx_tcp")),
     ("ChecksumValidate", "outer udp", Some("rx_udp")),
-    ("ChecksumValidate", "inner ipv4", None),
-    ("ChecksumValidate", "inner tcp", None),
-    ("ChecksumValidate", "inner udp", None),
+    ("ChecksumValidate", "inner ipv4", Some("rx_ip")),
+    ("ChecksumValidate", "inner tcp, udp", Some("rx_udp")),
     ("Gro", "join tcp", Some("rx_hw_gro")),
     ("Gro", "join udp", None),
     ("Gro", "check ipv4", Some("rx_ip")),
@@ -30,22 +29,35 @@ const TAKES: &[(&str, &str, Option<&str>)] = &[
     ("Gso", "padded last segment", Some("tso_pad")),
     ("Gso", "several parts", Some("multi_part")),
     ("Gso", "uneven or hidden", None),
+    ("Gso", "tcp in vxlan", Some("tso_vxlan")),
+    ("Gso", "tcp in vxlan with outer checksum", Some("tso_vxlan_csum")),
+    ("Gso", "tcp in geneve", Some("tso_geneve")),
+    ("Gso", "tcp in geneve with outer checksum", Some("tso_geneve_csum")),
+    ("Gso", "tcp in gre", Some("tso_gre")),
+    ("Gso", "tcp in ip in ip", Some("tso_ipip")),
+    ("Gso", "one outer id", Some("tso_fixed_id")),
+    ("Gso", "udp in a tunnel", None),
     ("ChecksumFill", "tcp over ipv4", Some("tx_tcp4")),
     ("ChecksumFill", "tcp over ipv6", Some("tx_tcp6")),
     ("ChecksumFill", "udp over ipv4", Some("tx_udp4")),
     ("ChecksumFill", "udp over ipv6", Some("tx_udp6")),
-    ("ChecksumFill", "in tunnels, fragments, behind ipv6 extensions", Some("tx_generic")),
-    ("ChecksumFill", "outer of two, or not to the end", None),
+    ("ChecksumFill", "in other tunnels, fragments, behind ipv6 extensions", Some("tx_generic")),
+    ("ChecksumFill", "inside vxlan", Some("tso_vxlan")),
+    ("ChecksumFill", "inside geneve", Some("tso_geneve")),
+    ("ChecksumFill", "inside gre", Some("tso_gre")),
+    ("ChecksumFill", "inside ip in ip", Some("tso_ipip")),
+    ("ChecksumFill", "outer udp around an unfinished one", Some("tx_outer_udp")),
+    ("ChecksumFill", "not to the end of the datagram", None),
     ("ChecksumFill", "ipv4 header", None),
 ];
 
 /// Why work is software's though no port was asked, or though one said yes.
 const STRUCTURAL: &[&str] = &[
-    "no port is asked yet: ",
     "no port is asked to: ",
     "cut here: devices are asked for one ID on all segments of TCP only",
     "cut here: no device cuts segments of uneven length, or behind ipv6 extension headers",
-    "made here: a port finishes one checksum a packet, over all to the end of the datagram",
+    "cut here: devices are asked to cut TCP only inside tunnels",
+    "made here: a port finishes a checksum over all to the end of the datagram",
     "made here: 20 to 60 header bytes are summed, which is cheaper than asking",
     "packets leave by `out` and `second`: ",
     "Counts packets, wire frames and bytes, and passes everything on",
@@ -75,6 +87,16 @@ fn all_of(row: &Row) -> Vec<String> {
     let its: Vec<String> = its.map(|(_, work, _)| (*work).to_owned()).collect();
     assert!(its.len() > 1, "{row:?}");
     its
+}
+
+/// Whether a device does it behind the UDP ports that it knows only.
+fn is_behind_udp(work: &str) -> bool {
+    work.contains(" vxlan") || work.contains(" geneve")
+}
+
+/// Whether a device that repeats headers spares most of it.
+fn is_repeated(work: &str) -> bool {
+    work.starts_with("tcp in ") || work == "one outer id"
 }
 
 /// What a reason says of a port.
@@ -161,10 +183,12 @@ impl Model {
     fn reason_fits(&self, row: &Row, claims: &[Claim], name: &str) {
         let yes = claims.iter().all(|claim| claim.word == "Yes") && !claims.is_empty();
         let any_no = claims.iter().any(|claim| claim.word != "Yes");
-        let structural = STRUCTURAL.iter().any(|known| row.why.starts_with(known));
+        let structural = STRUCTURAL.iter().any(|known| row.why.starts_with(known))
+            || row.why.contains(", but it finds no tunnel; ") && !self.profile.finds_tunnels();
         match row.place.as_str() {
             "hardware" => assert!(yes, "{name}"),
             "software" => assert!(any_no || structural, "{name}"),
+            "both" => assert!(claims.iter().any(|claim| claim.word == "Yes"), "{name}"),
             "nothing" => assert!(NOTHING.iter().any(|known| row.why.contains(known)), "{name}"),
             other => panic!("{other} in {name}"),
         }
@@ -178,9 +202,32 @@ impl Model {
         }
         // A Gso before a fork leads to two ports, so neither is asked.
         let asked = !(row.chain == "MAIN" && row.stage == "Gso");
-        match bit.is_some_and(|bit| asked && self.profile.grants(bit)) {
-            true => "hardware",
-            false => "software",
+        let granted = bit.is_some_and(|bit| asked && self.profile.grants(bit));
+        let finds = self.profile.finds_tunnels();
+        match (row.stage.as_str(), work) {
+            // Any tunnel may come, and each device knows some.
+            ("ChecksumValidate", "inner tcp, udp") if !self.profile.grants("rx_tcp") => "software",
+            ("ChecksumValidate", _) if work.starts_with("inner") => match granted && finds {
+                true => "both",
+                false => "software",
+            },
+            ("ChecksumValidate", "outer ipv4" | "outer udp") if granted && finds => {
+                let outer = if work == "outer udp" { "rx_outer_udp" } else { "rx_outer_ip" };
+                if self.profile.grants(outer) { "hardware" } else { "both" }
+            }
+            ("ChecksumFill", _)
+                if work.starts_with("inside") && self.profile.grants("tx_generic") =>
+            {
+                "hardware"
+            }
+            ("Gso" | "ChecksumFill", _) if granted && is_behind_udp(work) => "both",
+            ("Gso", _)
+                if asked && !granted && is_repeated(work) && self.profile.grants("gso_partial") =>
+            {
+                "both"
+            }
+            _ if granted => "hardware",
+            _ => "software",
         }
     }
 

@@ -11,6 +11,8 @@ pub(crate) struct Profile {
     pub(crate) reasons: BTreeMap<String, (String, String)>,
     /// Bytes of the largest packet it cuts.
     pub(crate) tso_bytes: String,
+    /// Whether it looks for tunnels behind UDP ports.
+    looks: bool,
 }
 
 fn folder() -> PathBuf {
@@ -43,11 +45,17 @@ impl Profile {
         let granted = list("granted").or(list("advertised")).expect("what it grants");
         let limit = text.split("tso_bytes: ").nth(1).and_then(|rest| rest.split([',', ')']).next());
         let tso_bytes = limit.unwrap_or("65536").to_owned();
-        Profile { granted, reasons: reasons(&text), tso_bytes }
+        let looks = text.contains("vxlan_ports: [");
+        Profile { granted, reasons: reasons(&text), tso_bytes, looks }
     }
 
     pub(crate) fn grants(&self, bit: &str) -> bool {
         self.granted.contains(bit)
+    }
+
+    /// Whether it finds tunnels of any kind in what it receives.
+    pub(crate) fn finds_tunnels(&self) -> bool {
+        self.looks || self.grants("tso_gre") || self.grants("tso_ipip")
     }
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn read(table: &str) -> Vec<Row> {
 
 /// Names with a comma in them.
 const ONE_NAME: [&str; 2] =
-    ["in tunnels, fragments, behind ipv6 extensions", "outer of two, or not to the end"];
+    ["in other tunnels, fragments, behind ipv6 extensions", "inner tcp, udp"];
 
 /// `tcp, udp over ipv4, ipv6` are four.
 fn works(text: &str) -> Vec<String> {

@@ -174,7 +174,7 @@ fn a_key_without_effect_is_told_of_where_it_was_written_for_that_port() {
     assert_eq!(told("Pcap(\"x.pcap\")"), Vec::<[String; 4]>::new());
     let own = told("Pcap(read: \"x.pcap\", mac: \"02:00:00:00:00:02\")");
     let message =
-        "--port wan: `mac` has no effect on `Pcap`: a capture file has no address of its own";
+        "--port wan: `mac` has no effect on `Pcap`: nothing leaves by a capture that is only read";
     assert_eq!(own, [["no-effect", "", message, "leave it out"].map(str::to_owned)]);
 }
 

@@ -9,4 +9,6 @@ mod parts;
 mod scramble;
 mod shape;
 mod support;
+mod tables;
 mod target;
+mod trials;

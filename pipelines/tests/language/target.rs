@@ -15,12 +15,12 @@ const NAMES: [&str; 6] =
 
 /// What each of them names that does not exist yet: errors, then warnings, in the order of the file.
 const MISSING: [(&[&str], &[&str]); 6] = [
-    (&["Dpdk", "dpdk", "Classify", "Decap", "Encap"], &["addresses", "gateway"]),
-    (&["tables", "AfXdp", "VlanPop", "Encap", "Decap", "VlanPush"], &["addresses"]),
-    (&["Tap", "tests"], &[]),
-    (&["Capture"], &[]),
-    (&["AfPacket", "Mirror", "Encap"], &["addresses"]),
-    (&["Encap", "scale"], &[]),
+    (&["Dpdk", "dpdk"], &[]),
+    (&["AfXdp"], &[]),
+    (&["Tap"], &[]),
+    (&[], &[]),
+    (&["AfPacket", "Erspan"], &[]),
+    (&["scale"], &[]),
 ];
 
 /// The blocks marked `ron`.
@@ -66,9 +66,11 @@ fn the_files_as_they_stand_name_what_does_not_exist_yet_once_each() {
         let named = |severity: Severity| -> Vec<String> {
             let list = problems.list.iter().filter(|problem| problem.severity == severity);
             list.map(|problem| {
-                assert_eq!(problem.code, "not-yet", "{name}\n{problems}");
                 // The name in it, which is what is underlined too.
                 let marked = marked(problem);
+                // A kind of tunnel is a value, and the stage says which there are.
+                let code = if marked == "Erspan" { "bad-value" } else { "not-yet" };
+                assert_eq!(problem.code, code, "{name}\n{problems}");
                 assert!(problem.message.contains(&format!("`{marked}`")), "{name}\n{problems}");
                 marked
             })
@@ -84,7 +86,7 @@ const SWAPS: [&[(&str, &str)]; 6] = [
     &[
         (
             "Dpdk(pci: \"0000:03:00.0\", mtu",
-            "Pcap(read: \"wan.pcap\", write: \"wan.out.pcap\", mtu",
+            "Pcap(read: \"wan.pcap\", write: \"wan.out.pcap\", mac: \"02:00:00:00:00:01\", mtu",
         ),
         (
             "Dpdk(pci: \"0000:03:00.1\", mtu",
@@ -92,53 +94,32 @@ const SWAPS: [&[(&str, &str)]; 6] = [
         ),
         ("    dpdk: (", "    /* ("),
         ("huge_pages: Auto),", "*/"),
-        // Two chains lead to one port, which is a file here, so one of them ends otherwise.
-        (
-            "ChecksumValidate(on_bad: Drop),\n            Classify(rules: [(dst: Own(\"wan\"), udp_dst: 4789, to: \"tenant\")], otherwise: \"refuse\"),",
-            "ChecksumValidate(on_bad: Output(\"refuse\")),\n            Fork(\"tenant\"), Drop,",
-        ),
-        (
-            "Decap(Vxlan(vni: \"$vni\"))",
-            "Count(name: \"$peer\"), Count(on_panic: Restart(max: \"$vni\"))",
-        ),
-        (
-            "Encap(tunnel: Vxlan(vni: \"$vni\", local: Own(\"wan\"), remote: \"$peer\", udp_checksum: Auto),\n                  oversize: [Segment, PmtuReply]),",
-            "Count,",
-        ),
     ],
     &[
-        ("    tables: {", "    /*"),
-        ("\"02:00:00:00:00:08\": \"192.0.2.8\" }),\n        ],\n    },", "*/"),
-        ("AfXdp(interface: \"eth0\", mtu", "Pcap(read: \"a.pcap\", write: \"b.pcap\", mtu"),
-        ("AfXdp(\"eth1\")", "Pcap(read: \"c.pcap\", write: \"d.pcap\")"),
-        ("VlanPop, Encap(Vxlan(local: Own(\"wan\"), table: \"tenants\"))", "Count, Count"),
-        ("Decap(Vxlan(table: \"tenants\")), VlanPush(table: \"tenants\")", "Count, Count"),
+        (
+            "AfXdp(interface: \"eth0\", mtu",
+            "Pcap(read: \"a.pcap\", write: \"b.pcap\", mac: \"02:00:00:00:00:01\", mtu",
+        ),
+        ("AfXdp(\"eth1\")", "Pcap(read: \"c.pcap\", write: \"d.pcap\", mtu: 1500)"),
     ],
     &[
         ("Tap(\"a0\")", "Pcap(read: \"a.pcap\", write: \"a.out.pcap\")"),
         ("Tap(\"b0\")", "Pcap(read: \"b.pcap\", write: \"b.out.pcap\")"),
-        ("    tests: [", "    /*"),
-        ("\"a_to_b.ChecksumValidate.outer.udp.corrupt\": 1 },\n        ),\n    ],", "*/"),
     ],
-    &[("Capture(\"$bad\")", "Count(name: \"$bad\")")],
+    &[],
     &[
         ("AfPacket(\"eth0\")", "Pcap(\"in.pcap\")"),
         ("AfPacket(\"eth1\")", "Emulated"),
-        ("AfPacket(interface: \"eth2\", addresses", "Pcap(write: \"mon.pcap\", addresses"),
-        ("Mirror(to: \"span\", sample: \"1/1000\", by: Flow, snap: 128)", "Fork(\"span\")"),
+        (
+            "AfPacket(interface: \"eth2\", addresses",
+            "Pcap(write: \"mon.pcap\", mac: \"02:00:00:00:00:01\", addresses",
+        ),
         (
             "Encap(Erspan(version: 2, session: 100, local: Own(\"mon\"), remote: \"203.0.113.9\"))",
             "Count",
         ),
     ],
-    &[
-        (
-            "Encap(Vxlan(vni: 42, local: \"192.0.2.1\", remote: \"192.0.2.7\", next_hop: \"02:00:00:00:00:02\"))",
-            "Count",
-        ),
-        ("    scale: (", "    /* ("),
-        ("rounds: 5),", "*/"),
-    ],
+    &[("    scale: (", "    /* ("), ("rounds: 5),", "*/")],
 ];
 
 #[test]

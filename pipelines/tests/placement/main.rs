@@ -9,9 +9,13 @@ mod own;
 mod refusals;
 mod snapshots;
 
+/// What tunnels carry, shared with it.
+#[path = "../../../stages/tests/reversible/inside.rs"]
+#[allow(dead_code, reason = "flows are told apart more finely here")]
+mod inside;
 /// Random traffic, shared with the reversibility test of the stages.
 #[path = "../../../stages/tests/reversible/stream.rs"]
-#[expect(dead_code, reason = "flows are told apart more finely here")]
+#[allow(dead_code, reason = "flows are told apart more finely here")]
 mod stream;
 
 /// What the traffic is made of.

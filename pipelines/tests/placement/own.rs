@@ -26,41 +26,53 @@ static POLICE: StageInfo = info("Police", &["highest"]);
 /// Has a state for each flow.
 static TRACK: StageInfo = info("Track", &[]);
 
-/// Has two named outputs and no next one.
+/// Has two named outputs and no next one: it ends its chain by its role, so they count from 0.
 static SORT: StageInfo = StageInfo { role: Role::Sink, ..info("Sort", &[]) };
+/// The same, by what it says of itself: they count from 1, as if there were a next one.
+static DEAL: StageInfo = info("Deal", &[]);
 
 #[derive(Clone)]
-struct Sort;
+struct Sort(&'static StageInfo);
+
+impl Sort {
+    fn ends(&self) -> bool {
+        self.0.role != Role::Sink
+    }
+}
 
 impl StageSpec for Sort {
     fn info(&self) -> &'static StageInfo {
-        &SORT
+        self.0
     }
 
     fn configure(&self, _: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
-        Ok(Box::new(Sort))
+        Ok(Box::new(self.clone()))
     }
 }
 
 impl StageConfig for Sort {
     fn traits(&self) -> Traits {
         let outputs = ["even", "odd"].map(|name| (name.to_owned(), name.to_owned()));
-        Traits { outputs: outputs.to_vec(), ..Traits::default() }
+        Traits { outputs: outputs.to_vec(), ends: self.ends(), ..Traits::default() }
     }
 
     fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
-        Ok(Built::restartable(|| Sorting(0)))
+        let first = usize::from(self.ends());
+        Ok(Built::restartable(move || Sorting { first, seen: 0 }))
     }
 }
 
-struct Sorting(usize);
+struct Sorting {
+    first: usize,
+    seen: usize,
+}
 
 impl Stage for Sorting {
     fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, _: &mut StageContext<'_>) {
         for packet in burst.drain() {
-            // Every fourth packet is odd. Named outputs count from 1.
-            out.send(OutputId(1 + usize::from(self.0 % 4 == 3)), packet);
-            self.0 += 1;
+            // Every fourth packet is odd.
+            out.send(OutputId(self.first + usize::from(self.seen % 4 == 3)), packet);
+            self.seen += 1;
         }
     }
 }
@@ -97,8 +109,9 @@ impl Stage for Passing {
     }
 }
 
-/// The standard stages, `Police` (exclusive), `Track` (by flow) and `Sort` (named outputs only).
+/// The standard stages, `Police` (exclusive), `Track` (by flow), `Sort` and `Deal` (named outputs only).
 pub(crate) fn registry() -> Registry {
     let police = Kind(&POLICE, Sharing::Exclusive);
-    corelane::standard().with_spec(police).with_spec(Kind(&TRACK, Sharing::ByFlow)).with_spec(Sort)
+    let own = corelane::standard().with_spec(police).with_spec(Kind(&TRACK, Sharing::ByFlow));
+    own.with_spec(Sort(&SORT)).with_spec(Sort(&DEAL))
 }

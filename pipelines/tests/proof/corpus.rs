@@ -14,7 +14,7 @@ const TEXT: &str = r#"Pipeline(
     params: { "in": Required("capture"), "out": Required("capture") },
     ports: { "in": Pcap(read: "$in"), "out": Pcap(write: "$out") },
     chains: { "main": [
-        Rx("in"), ChecksumValidate(on_bad: Mark), Gro, Ring("cut"), Gso, ChecksumFill, Tx("out"),
+        Rx("in"), ChecksumValidate(on_bad: Mark, on_zero6: Pass), Gro, Ring("cut"), Gso, ChecksumFill, Tx("out"),
     ] },
 )"#;
 

@@ -14,6 +14,9 @@ mod simulation;
 mod sums;
 mod support;
 
+/// What tunnels carry, shared with it.
+#[path = "../../../stages/tests/reversible/inside.rs"]
+mod inside;
 /// Random traffic, shared with the reversibility test of the stages.
 #[path = "../../../stages/tests/reversible/stream.rs"]
 mod stream;

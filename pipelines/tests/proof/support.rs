@@ -9,8 +9,7 @@ use corelane_runtime::offload::{Caps, Limits};
 use std::collections::BTreeMap;
 
 /// The chain of the main job, in two actors.
-pub(crate) const STAGES: &str =
-    "ChecksumValidate(on_bad: Mark), GRO, Ring(name: \"cut\", capacity: RING), Gso, ChecksumFill";
+pub(crate) const STAGES: &str = "ChecksumValidate(on_bad: Mark, on_zero6: Pass), GRO, Ring(name: \"cut\", capacity: RING), Gso, ChecksumFill";
 
 /// What a test decides.
 pub(crate) struct Lane {

@@ -5,6 +5,7 @@
 //! lints, which have tools of their own.
 
 mod lexer;
+mod links;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -271,6 +272,55 @@ fn every_offloadable_stage_has_both_paths_and_a_readme() {
         complaints.extend(missing.map(|name| format!("{}: lacks {name}", folder.display())));
     }
     none(complaints);
+}
+
+/// Whether the code of a source file declares a stage: by macro, or by the trait that a macro would implement.
+fn declares_a_stage(text: &str) -> bool {
+    let code = code_of(text);
+    let of_macro = code.match_indices("stage! {").any(|(at, _)| {
+        // `crate::stage! { @..` is the macro itself at work.
+        !code[at + "stage! {".len()..].trim_start().starts_with('@')
+    });
+    of_macro || code.contains("impl StageConfig for ")
+}
+
+#[test]
+fn every_stage_has_a_readme_that_opens_its_documentation() {
+    let root = root().join("stages/src");
+    let mut complaints = Vec::new();
+    let mut found = 0;
+    for entry in fs::read_dir(&root).unwrap() {
+        let folder = entry.unwrap().path();
+        // What makes stages of declarations, and its examples, are none.
+        if !folder.is_dir() || folder.ends_with("declare") {
+            continue;
+        }
+        let tests = |path: &Path| path.iter().any(|part| part == "tests" || part == "tests.rs");
+        let own = files(&folder, ".rs").into_iter();
+        let own = own.filter(|path| !tests(path.strip_prefix(&root).expect("below it")));
+        if !own.map(|path| fs::read_to_string(path).unwrap()).any(|text| declares_a_stage(&text)) {
+            continue;
+        }
+        found += 1;
+        let opens = fs::read_to_string(folder.join("mod.rs")).unwrap_or_default();
+        if !opens.contains("#![doc = include_str!(\"README.md\")]") {
+            complaints.push(format!("{}: mod.rs does not show README.md", folder.display()));
+        }
+        let readme = fs::read_to_string(folder.join("README.md")).unwrap_or_default();
+        if !readme.starts_with("# ") || readme.lines().count() < 5 {
+            complaints.push(format!("{}: lacks a README.md that says something", folder.display()));
+        }
+    }
+    assert!(found > 10, "found only {found} folders with stages");
+    none(complaints);
+}
+
+#[test]
+fn stages_are_found_where_they_are_declared() {
+    assert!(declares_a_stage("stage! {\n    pub struct Nothing {}\n}\n"));
+    assert!(declares_a_stage("impl StageConfig for NothingConfig {}\n"));
+    assert!(!declares_a_stage("/// stage! { pub struct Nothing {} }\nfn nothing() {}\n"));
+    assert!(!declares_a_stage("$crate::stage! { @numbers $name }\n"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what tests call is a test, too")]
 
 use corelane_device::emulated::{
-    Emulated, EmulatedConfig, FrameSize, Generate, Order, Protocol, Traffic,
+    Emulated, EmulatedConfig, FrameSize, Generate, Order, Overlay, OverlayKind, Protocol, Traffic,
 };
 use corelane_runtime::offload::Caps;
 use corelane_runtime::packet::{Buffers, Burst, HomeConfig};
@@ -56,7 +56,9 @@ fn a_warm_nic_allocates_nothing() {
     let imix = Generate { flows: 100, size: FrameSize::Imix, ..Generate::default() };
     assert_eq!(allocations_of(Caps::MULTI_PART, imix.clone()), 0);
     let reports = Caps::all() - Caps::RX_HW_GRO;
-    assert_eq!(allocations_of(reports, imix), 0);
+    assert_eq!(allocations_of(reports, imix.clone()), 0);
+    let tunnel = Some(Overlay { checksum: true, ..Overlay::new(OverlayKind::Vxlan, 42) });
+    assert_eq!(allocations_of(reports, Generate { tunnel, ..imix }), 0);
     assert_eq!(allocations_of(reports, bulk()), 0);
     assert_eq!(allocations_of(Caps::all(), bulk()), 0);
 }

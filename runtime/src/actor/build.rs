@@ -26,6 +26,8 @@ pub struct NodeConfig {
     pub counters: usize,
     /// It may emit more packets than it takes.
     pub multiplies: bool,
+    /// It sends copies by its named outputs, which never hold it up.
+    pub mirrors: bool,
     /// What to do when it panics.
     pub on_panic: OnPanic,
 }
@@ -92,6 +94,7 @@ impl ActorBuilder {
             factory,
             on_panic: config.on_panic,
             multiplies: config.multiplies,
+            mirrors: config.mirrors,
             upstream: 0,
             state: NodeState::Running,
             deadline,
@@ -142,11 +145,14 @@ impl ActorBuilder {
         }
     }
 
-    /// Which edges packets of a node can come to: while one of them is full the node is not stepped.
+    /// Which edges packets of a node can come to: while one of them is full the node is not stepped. Those that
+    /// only copies come to do not count.
     fn find_reach(&mut self) {
         for index in (0..self.nodes.len()).rev() {
             let mut reach = Vec::new();
-            for target in &self.nodes[index].targets {
+            let node = &self.nodes[index];
+            let waited_for = if node.mirrors { 1 } else { node.targets.len() };
+            for target in node.targets.iter().take(waited_for) {
                 match *target {
                     Target::Edge(edge) => reach.push(edge),
                     Target::Node(to) => reach.extend_from_slice(&self.nodes[to].reach),

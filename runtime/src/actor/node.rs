@@ -64,6 +64,7 @@ pub(super) struct Node {
     pub(super) factory: Option<Factory>,
     pub(super) on_panic: OnPanic,
     pub(super) multiplies: bool,
+    pub(super) mirrors: bool,
     /// Nodes and rings before this one that have not finished.
     pub(super) upstream: usize,
     pub(super) state: NodeState,
@@ -164,7 +165,8 @@ impl Node {
     pub(super) fn call(&mut self, task: Task, around: Surroundings<'_>) -> Option<Call> {
         let Surroundings { now, input, behind, first, edges, buffers } = around;
         let no_room = &mut self.lost.no_room;
-        let mut out = Outputs::new(&self.targets, behind, first, edges, &mut self.sent, no_room);
+        let mut out = Outputs::new(&self.targets, behind, first, edges, &mut self.sent, no_room)
+            .mirroring(self.mirrors);
         let room = out.room();
         if room == 0 {
             return None;

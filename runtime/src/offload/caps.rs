@@ -1,6 +1,12 @@
 //! Capabilities of a port as sets of bits, and the table of what each bit implies.
 //!
 //! Receive bits say what the device reports; transmit bits say what it may be asked to do.
+//!
+//! Tunnels. A device finds a VXLAN or Geneve tunnel behind the UDP destination ports that [`super::Limits`] lists, and
+//! nowhere else; GRE and IP in IP, which have no ports, it finds if it cuts inside them. Of a packet in which it finds
+//! one, `RX_IP`, `RX_TCP` and `RX_UDP` report the innermost headers and `RX_OUTER_IP`, `RX_OUTER_UDP` the outer ones;
+//! of any other packet they report the outermost headers. On transmit a bit of a tunnel adds to those of what is
+//! inside: TCP over IPv6 inside VXLAN takes `TSO6` and `TSO_VXLAN`.
 
 use bitflags::bitflags;
 
@@ -49,9 +55,11 @@ bitflags! {
         const TX_GENERIC = 1 << 21;
         /// Transmit: fills SCTP CRCs.
         const TX_SCTP = 1 << 22;
-        /// Transmit: fills the outer IPv4 header checksum of a tunnel.
+        /// Transmit: fills the outer IPv4 header checksum of a tunnel. What cuts inside a tunnel writes those of
+        /// its segments without it.
         const TX_OUTER_IP = 1 << 23;
-        /// Transmit: fills the outer UDP checksum of a tunnel.
+        /// Transmit: finishes the partial outer UDP checksum of a tunnel along with the inner checksum that it
+        /// covers. The outer one alone, over a finished packet, is a UDP checksum like any other.
         const TX_OUTER_UDP = 1 << 24;
         /// Transmit: cuts TCP over IPv4, IDs counting up.
         const TSO4 = 1 << 25;
@@ -75,21 +83,24 @@ bitflags! {
         const MULTI_PART = 1 << 34;
         /// Transmit: puts a VLAN tag in.
         const VLAN_INSERT = 1 << 35;
-        /// Transmit: cuts behind headers that it copies as they are (GSO_PARTIAL of Linux).
+        /// Transmit: cuts TCP in any tunnel behind headers that it copies as they are (GSO_PARTIAL of Linux). It needs
+        /// to find no tunnel for that; the request is `SegFlags::PARTIAL`.
         const GSO_PARTIAL = 1 << 36;
-        /// Transmit: cuts TCP inside VXLAN.
+        /// Transmit: cuts TCP inside VXLAN, over IPv4 or IPv6, the outer UDP checksum being 0. The outer IPv4 ID
+        /// counts up, or stays where the request says so and DF is set. With `TX_TCP4` or `TX_TCP6`: finishes TCP
+        /// checksums inside VXLAN, and with `TX_UDP4` or `TX_UDP6` those of UDP.
         const TSO_VXLAN = 1 << 37;
-        /// Transmit: cuts TCP inside VXLAN and fills the outer UDP checksum.
+        /// Transmit: cuts TCP inside VXLAN and finishes the partial outer UDP checksum of each segment.
         const TSO_VXLAN_CSUM = 1 << 38;
-        /// Transmit: cuts TCP inside Geneve.
+        /// Transmit: cuts TCP inside Geneve, as `TSO_VXLAN` does inside VXLAN.
         const TSO_GENEVE = 1 << 39;
-        /// Transmit: cuts TCP inside Geneve and fills the outer UDP checksum.
+        /// Transmit: cuts TCP inside Geneve and finishes the partial outer UDP checksum of each segment.
         const TSO_GENEVE_CSUM = 1 << 40;
-        /// Transmit: cuts TCP inside GRE.
+        /// Transmit: cuts TCP inside GRE without checksum, as `TSO_VXLAN` does inside VXLAN.
         const TSO_GRE = 1 << 41;
         /// Transmit: cuts TCP inside GRE and fills the GRE checksum.
         const TSO_GRE_CSUM = 1 << 42;
-        /// Transmit: cuts TCP inside IP in IP.
+        /// Transmit: cuts TCP inside IP in IP, as `TSO_VXLAN` does inside VXLAN.
         const TSO_IPIP = 1 << 43;
     }
 }
@@ -149,22 +160,16 @@ impl Caps {
     /// What no stage asks for yet: known by name, so that what is recorded of a device is whole.
     pub const NOT_ASKED: Caps = Caps::RX_LRO
         .union(Caps::RX_SCTP)
-        .union(Caps::RX_OUTER_IP)
-        .union(Caps::RX_OUTER_UDP)
         .union(Caps::RX_VLAN_STRIP)
         .union(Caps::RX_TIMESTAMP)
         .union(Caps::RX_PARTIAL)
-        .union(Caps::TX_UNASKED)
+        .union(Caps::TX_SCTP)
         .union(Caps::UFO)
         .union(Caps::VLAN_INSERT)
-        .union(Caps::GSO_PARTIAL)
-        .union(Caps::TUNNELS);
+        .union(Caps::TSO_GRE_CSUM);
 
-    /// Transmit bits about headers that no stage leaves to a port yet.
-    const TX_UNASKED: Caps = Caps::TX_SCTP.union(Caps::TX_OUTER_IP).union(Caps::TX_OUTER_UDP);
-
-    /// Cutting inside tunnels.
-    const TUNNELS: Caps = Caps::TSO_VXLAN
+    /// Cutting inside tunnels that the device finds.
+    pub const TSO_TUNNELS: Caps = Caps::TSO_VXLAN
         .union(Caps::TSO_VXLAN_CSUM)
         .union(Caps::TSO_GENEVE)
         .union(Caps::TSO_GENEVE_CSUM)

@@ -31,26 +31,46 @@ pub fn needed(list: &[ClassNeed], class: u8) -> Option<Caps> {
     of_class.try_fold(Caps::empty(), |sum, entry| Some(sum | entry.need.caps?))
 }
 
+/// How much of the work for a class a port takes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// All of it.
+    Left,
+    /// Most of it: what spares it each need says ([`Need::instead`]).
+    Spared,
+    /// None.
+    Here,
+}
+
+/// How much a port that can do `caps` takes over for a class; of one that nothing is asked for, none.
+pub fn fit(list: &[ClassNeed], class: u8, caps: Caps) -> Fit {
+    let needs = list.iter().filter(|entry| entry.concerns(class)).map(|entry| entry.need);
+    let each = needs.map(|need| match (need.met_by(caps), need.spared_by(caps)) {
+        (true, _) => Fit::Left,
+        (false, true) => Fit::Spared,
+        (false, false) => Fit::Here,
+    });
+    let worst = |one: Fit, other: Fit| if one as u8 > other as u8 { one } else { other };
+    each.reduce(worst).unwrap_or(Fit::Here)
+}
+
 /// What is done with each class while some capabilities are in force.
 #[derive(Clone, Debug)]
 pub struct Actions<A> {
     caps: Caps,
     list: &'static [ClassNeed],
-    decide: fn(class: u8, left: bool) -> A,
+    decide: fn(class: u8, fit: Fit) -> A,
     actions: [A; 256],
 }
 
 impl<A: Copy> Actions<A> {
-    /// Where a port can do `caps`. `decide` says what is done with a class that the port is left, or is not.
+    /// Where a port can do `caps`. `decide` says what is done with a class of which the port takes over so much.
     pub fn new(
         list: &'static [ClassNeed],
         caps: Caps,
-        decide: fn(class: u8, left: bool) -> A,
+        decide: fn(class: u8, fit: Fit) -> A,
     ) -> Actions<A> {
-        let action = |class| {
-            let class = class as u8;
-            decide(class, needed(list, class).is_some_and(|needed| caps.contains(needed)))
-        };
+        let action = |class| decide(class as u8, fit(list, class as u8, caps));
         Actions { caps, list, decide, actions: std::array::from_fn(action) }
     }
 
@@ -73,6 +93,7 @@ mod tests {
     use super::*;
     use crate::offload::Looks;
 
+    /// Of the fourth the port may do something as good, or spare most.
     const LIST: &[ClassNeed] = &[
         ClassNeed {
             mask: 1,
@@ -85,6 +106,13 @@ mod tests {
             need: Need::exit("two", Looks::ECN, Some(Caps::TSO_ECN), "cut"),
         },
         ClassNeed { mask: 4, is: 4, need: Need::exit("three", Looks::FOREIGN, None, "nobody") },
+        ClassNeed {
+            mask: 8,
+            is: 8,
+            need: Need::exit("four", Looks::VXLAN, Some(Caps::TSO_VXLAN), "cut")
+                .or_else(Caps::USO4)
+                .or(Caps::GSO_PARTIAL, "most"),
+        },
     ];
 
     #[test]
@@ -97,12 +125,21 @@ mod tests {
 
     #[test]
     fn actions_are_the_list_held_against_caps() {
-        let mut actions = Actions::new(LIST, Caps::empty(), |_, left| left);
-        assert!((0..=255).all(|class| !actions.of(class)));
+        let mut actions = Actions::new(LIST, Caps::empty(), |_, fit| fit);
+        assert!((0..=255).all(|class| actions.of(class) == Fit::Here));
         for caps in Caps::every_set() {
             actions.follow(caps);
             for class in 0..=255 {
-                let expected = needed(LIST, class).is_some_and(|needed| caps.contains(needed));
+                let plain = needed(LIST, class & 7).is_none_or(|needed| caps.contains(needed));
+                let plain = plain && class & 4 == 0;
+                let fourth = caps.contains(Caps::TSO_VXLAN) || caps.contains(Caps::USO4);
+                let expected = match (class & 8 != 0, plain, class & 7 != 0) {
+                    (_, false, _) | (false, _, false) => Fit::Here,
+                    (true, true, _) if fourth => Fit::Left,
+                    (true, true, _) if caps.contains(Caps::GSO_PARTIAL) => Fit::Spared,
+                    (true, true, _) => Fit::Here,
+                    (false, true, true) => Fit::Left,
+                };
                 assert_eq!(actions.of(class), expected, "{class} with {caps:?}");
             }
         }

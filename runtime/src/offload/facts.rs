@@ -3,7 +3,8 @@
 //! [`Facts`] is plain data, the same whether a device was just asked or a file remembers it; plans are made
 //! from it. [`PortCaps`] is what stages share while packets flow: what is in force, which only goes down.
 
-use super::Caps;
+use super::{Caps, UdpPorts};
+use crate::packet::Tunnel;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -18,11 +19,39 @@ pub struct Limits {
     pub header_len: u16,
     /// Largest IP packet on the wire, if there is a limit.
     pub mtu: Option<u32>,
+    /// UDP destination ports behind which it looks for VXLAN.
+    pub vxlan_ports: UdpPorts,
+    /// UDP destination ports behind which it looks for Geneve.
+    pub geneve_ports: UdpPorts,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { tso_bytes: 65536, tso_segments: u16::MAX, header_len: 255, mtu: None }
+        Limits {
+            tso_bytes: 65536,
+            tso_segments: u16::MAX,
+            header_len: 255,
+            mtu: None,
+            vxlan_ports: UdpPorts::NONE,
+            geneve_ports: UdpPorts::NONE,
+        }
+    }
+}
+
+impl Limits {
+    /// The UDP ports of a kind of tunnel that the device knows; `None` for a kind that has no UDP ports.
+    pub fn ports(&self, tunnel: Tunnel) -> Option<&UdpPorts> {
+        match tunnel {
+            Tunnel::Vxlan => Some(&self.vxlan_ports),
+            Tunnel::Geneve => Some(&self.geneve_ports),
+            Tunnel::None | Tunnel::Gre | Tunnel::Ip | Tunnel::Other => None,
+        }
+    }
+
+    /// Whether the device finds such a tunnel behind this UDP destination port; a kind without ports it finds
+    /// behind any.
+    pub fn finds(&self, tunnel: Tunnel, port: u16) -> bool {
+        self.ports(tunnel).is_none_or(|ports| ports.contains(port))
     }
 }
 
@@ -169,11 +198,12 @@ mod tests {
 
     #[test]
     fn demotion_takes_along_what_stands_on_the_lost_bit_and_never_comes_back() {
-        let caps = PortCaps::new("p", Caps::asked() | Caps::TSO_VXLAN, Limits::default());
+        let caps = PortCaps::new("p", Caps::asked(), Limits::default());
         let lost = caps.demote(Caps::TX_TCP4);
         let sums = Caps::TX_TCP4 | Caps::TX_GENERIC;
         let finer = Caps::TSO_FIXED_ID | Caps::TSO_ECN | Caps::TSO_CWR_ALL | Caps::TSO_PAD;
-        assert_eq!(lost, sums | Caps::TSO4 | finer | Caps::TSO_VXLAN);
+        let tunnels = Caps::TSO_TUNNELS - Caps::TSO_GRE_CSUM;
+        assert_eq!(lost, sums | Caps::TSO4 | finer | tunnels | Caps::GSO_PARTIAL);
         assert_eq!(caps.demote(Caps::TX_TCP4), Caps::empty());
         assert!(!caps.effective().contains(Caps::TSO4));
         assert!(caps.effective().contains(Caps::TSO6));

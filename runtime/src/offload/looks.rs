@@ -10,7 +10,7 @@ use bitflags::bitflags;
 bitflags! {
     /// What packets may look like.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct Looks: u32 {
+    pub struct Looks: u64 {
         /// Superpackets of TCP over IPv4 whose pieces' sums are known.
         const SUPER_TCP4 = 1 << 0;
         /// Superpackets of TCP over IPv6 whose pieces' sums are known.
@@ -52,9 +52,10 @@ bitflags! {
         const PARTIAL_UDP4 = 1 << 18;
         /// UDP over IPv6 whose checksum is still to be finished.
         const PARTIAL_UDP6 = 1 << 19;
-        /// An unfinished checksum inside a tunnel, behind IPv6 extension headers, or of another protocol.
+        /// An unfinished checksum behind IPv6 extension headers, in an atomic fragment, of another protocol, or
+        /// inside a tunnel that no device finds.
         const PARTIAL_HIDDEN = 1 << 20;
-        /// Two unfinished checksums in one packet, or bytes behind the one that it does not cover.
+        /// An unfinished checksum that does not reach to the end of the datagram.
         const PARTIAL_ODD = 1 << 21;
         /// An IPv4 header whose checksum is still to be made.
         const PARTIAL_IPV4 = 1 << 22;
@@ -67,6 +68,38 @@ bitflags! {
         const UNCHECKED_UDP = 1 << 26;
         /// Headers inside tunnels that nobody has checked here.
         const UNCHECKED_INNER = 1 << 27;
+
+        /// Superpackets of TCP inside VXLAN.
+        const VXLAN = 1 << 32;
+        /// Superpackets of TCP inside Geneve.
+        const GENEVE = 1 << 33;
+        /// Superpackets of TCP inside GRE.
+        const GRE = 1 << 34;
+        /// Superpackets of TCP in IP in IP.
+        const IPIP = 1 << 35;
+        /// Superpackets inside VXLAN whose outer UDP checksum is wanted.
+        const VXLAN_SUM = 1 << 36;
+        /// Superpackets inside Geneve whose outer UDP checksum is wanted.
+        const GENEVE_SUM = 1 << 37;
+        /// Superpackets inside GRE whose GRE checksum is wanted.
+        const GRE_SUM = 1 << 38;
+        /// Superpackets in a tunnel of which all segments carry one outer IPv4 ID although they may be fragmented.
+        const OUTER_ID = 1 << 39;
+        /// Superpackets of UDP inside a tunnel.
+        const UDP_INSIDE = 1 << 40;
+        /// Superpackets in a tunnel whose headers are those of one segment, to be repeated.
+        const REPEATED = 1 << 41;
+
+        /// An unfinished checksum inside VXLAN.
+        const PARTIAL_VXLAN = 1 << 48;
+        /// An unfinished checksum inside Geneve.
+        const PARTIAL_GENEVE = 1 << 49;
+        /// An unfinished checksum inside GRE.
+        const PARTIAL_GRE = 1 << 50;
+        /// An unfinished checksum inside IP in IP.
+        const PARTIAL_IPIP = 1 << 51;
+        /// The checksum of the tunnel unfinished along with one inside.
+        const PARTIAL_OUTER = 1 << 52;
     }
 }
 
@@ -90,7 +123,28 @@ const TAKEN: &[(Looks, Option<Caps>)] = &[
     (Looks::PARTIAL_HIDDEN, Some(Caps::TX_GENERIC)),
     (Looks::PARTIAL_ODD, None),
     (Looks::PARTIAL_IPV4, None),
+    (Looks::VXLAN, Some(Caps::TSO_VXLAN)),
+    (Looks::GENEVE, Some(Caps::TSO_GENEVE)),
+    (Looks::GRE, Some(Caps::TSO_GRE)),
+    (Looks::IPIP, Some(Caps::TSO_IPIP)),
+    (Looks::VXLAN_SUM, Some(Caps::TSO_VXLAN_CSUM)),
+    (Looks::GENEVE_SUM, Some(Caps::TSO_GENEVE_CSUM)),
+    (Looks::GRE_SUM, None),
+    (Looks::OUTER_ID, Some(Caps::TSO_FIXED_ID)),
+    (Looks::UDP_INSIDE, None),
+    (Looks::REPEATED, Some(Caps::GSO_PARTIAL)),
+    (Looks::PARTIAL_VXLAN, Some(Caps::TSO_VXLAN)),
+    (Looks::PARTIAL_GENEVE, Some(Caps::TSO_GENEVE)),
+    (Looks::PARTIAL_GRE, Some(Caps::TSO_GRE)),
+    (Looks::PARTIAL_IPIP, Some(Caps::TSO_IPIP)),
+    (Looks::PARTIAL_OUTER, Some(Caps::TX_OUTER_UDP)),
 ];
+
+/// Inside a tunnel, where a port that finishes any checksum needs to find no tunnel.
+const GENERIC: Looks = Looks::PARTIAL_VXLAN
+    .union(Looks::PARTIAL_GENEVE)
+    .union(Looks::PARTIAL_GRE)
+    .union(Looks::PARTIAL_IPIP);
 
 impl Looks {
     /// Every kind of superpacket whose pieces' sums are known.
@@ -108,7 +162,19 @@ impl Looks {
         .union(Looks::CWR_ALL)
         .union(Looks::PAD_LAST)
         .union(Looks::PARTS)
-        .union(Looks::FOREIGN);
+        .union(Looks::FOREIGN)
+        .union(Looks::CARRIED);
+    /// How superpackets may be carried in a tunnel.
+    pub const CARRIED: Looks = Looks::VXLAN
+        .union(Looks::GENEVE)
+        .union(Looks::GRE)
+        .union(Looks::IPIP)
+        .union(Looks::VXLAN_SUM)
+        .union(Looks::GENEVE_SUM)
+        .union(Looks::GRE_SUM)
+        .union(Looks::OUTER_ID)
+        .union(Looks::UDP_INSIDE)
+        .union(Looks::REPEATED);
     /// Every packet whose checksum is still to be finished, superpackets left out.
     pub const PARTIAL: Looks = Looks::PARTIAL_TCP4
         .union(Looks::PARTIAL_TCP6)
@@ -116,7 +182,14 @@ impl Looks {
         .union(Looks::PARTIAL_UDP6)
         .union(Looks::PARTIAL_HIDDEN)
         .union(Looks::PARTIAL_ODD)
-        .union(Looks::PARTIAL_IPV4);
+        .union(Looks::PARTIAL_IPV4)
+        .union(Looks::PARTIAL_INSIDE);
+    /// Every packet with an unfinished checksum inside a tunnel.
+    pub const PARTIAL_INSIDE: Looks = Looks::PARTIAL_VXLAN
+        .union(Looks::PARTIAL_GENEVE)
+        .union(Looks::PARTIAL_GRE)
+        .union(Looks::PARTIAL_IPIP)
+        .union(Looks::PARTIAL_OUTER);
     /// Checksums that nobody has checked here.
     pub const UNCHECKED: Looks = Looks::UNCHECKED_IPV4
         .union(Looks::UNCHECKED_TCP)
@@ -145,10 +218,14 @@ impl Looks {
         let refused = |&&(_, needed): &&(Looks, Option<Caps>)| {
             needed.is_none_or(|needed| !caps.contains(needed))
         };
-        TAKEN.iter().filter(refused).fold(Looks::empty(), |looks, &(bits, _)| looks | bits) & self
+        let beyond =
+            TAKEN.iter().filter(refused).fold(Looks::empty(), |looks, &(bits, _)| looks | bits);
+        let taken = if caps.contains(Caps::TX_GENERIC) { GENERIC } else { Looks::empty() };
+        (beyond - taken) & self
     }
 
-    /// What a port must be able to do to be handed packets that look so; `None`: no port takes them.
+    /// What a port must be able to do to be handed packets that look so; `None`: no port takes them. One that
+    /// finishes any checksum ([`Caps::TX_GENERIC`]) takes those inside tunnels without finding the tunnel.
     pub fn needed(self) -> Option<Caps> {
         let asked = TAKEN.iter().filter(|(bits, _)| bits.intersects(self));
         asked.map(|&(_, caps)| caps).try_fold(Caps::empty(), |sum, caps| Some(sum | caps?))
@@ -169,7 +246,9 @@ mod tests {
         for caps in Caps::every_set() {
             for look in Looks::all().iter() {
                 let taken = look.beyond(caps).is_empty();
-                assert_eq!(taken, look.needed().is_some_and(|needed| caps.contains(needed)));
+                let named = look.needed().is_some_and(|needed| caps.contains(needed));
+                let generic = GENERIC.contains(look) && caps.contains(Caps::TX_GENERIC);
+                assert_eq!(taken, named || generic, "{look:?} {caps:?}");
             }
         }
         assert_eq!(Looks::UNCHECKED.needed(), Some(Caps::empty()));

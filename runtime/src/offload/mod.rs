@@ -10,9 +10,11 @@ mod class;
 mod facts;
 mod looks;
 mod need;
+mod ports;
 
 pub use caps::Caps;
-pub use class::{Actions, ClassNeed, needed};
+pub use class::{Actions, ClassNeed, Fit, fit, needed};
 pub use facts::{Answer, Facts, Limits, PortCaps, Reason};
 pub use looks::Looks;
 pub use need::{Need, Offload, Side};
+pub use ports::UdpPorts;

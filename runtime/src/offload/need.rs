@@ -5,6 +5,7 @@
 //! path, so the two cannot differ.
 
 use super::{Caps, Looks};
+use crate::packet::Tunnel;
 
 /// Where the port stands that could do the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,15 @@ pub struct Need {
     pub about: Looks,
     /// Everything the port must be able to do; `None`: no port is asked, for the reason in `software`.
     pub caps: Option<Caps>,
+    /// What else the port may be able to do that is as good.
+    pub or: Option<Caps>,
+    /// It is done inside this kind of tunnel only, which the port must find: for the UDP ports it looks behind.
+    pub inside: Option<Tunnel>,
+    /// What the port must be able to do besides, to do it for the outer headers of tunnels that it finds: those of all
+    /// other packets `caps` is about.
+    pub around: Option<Caps>,
+    /// It is about headers inside tunnels, so the port must find them: for those that it does.
+    pub within: bool,
     /// What spares most of the work where the port cannot do it all, and how.
     pub instead: Option<(Caps, &'static str)>,
     /// Where no port does it, nobody does: it is welcome, not needed.
@@ -42,8 +52,7 @@ impl Need {
         caps: Option<Caps>,
         software: &'static str,
     ) -> Need {
-        let (side, instead, optional) = (Side::Entry, None, false);
-        Need { work, side, about, caps, instead, optional, software }
+        Need::new(work, Side::Entry, about, caps, software)
     }
 
     /// Work that the port packets leave by might do.
@@ -53,14 +62,60 @@ impl Need {
         caps: Option<Caps>,
         software: &'static str,
     ) -> Need {
-        let (side, instead, optional) = (Side::Exit, None, false);
-        Need { work, side, about, caps, instead, optional, software }
+        Need::new(work, Side::Exit, about, caps, software)
+    }
+
+    const fn new(
+        work: &'static str,
+        side: Side,
+        about: Looks,
+        caps: Option<Caps>,
+        software: &'static str,
+    ) -> Need {
+        let (or, inside, around, within, instead, optional) =
+            (None, None, None, false, None, false);
+        Need { work, side, about, caps, or, inside, around, within, instead, optional, software }
     }
 
     /// With something that spares most of the work.
     #[must_use]
     pub const fn or(self, caps: Caps, how: &'static str) -> Need {
         Need { instead: Some((caps, how)), ..self }
+    }
+
+    /// With something else that is as good.
+    #[must_use]
+    pub const fn or_else(self, caps: Caps) -> Need {
+        Need { or: Some(caps), ..self }
+    }
+
+    /// Inside a kind of tunnel that the port must find.
+    #[must_use]
+    pub const fn inside(self, tunnel: Tunnel) -> Need {
+        Need { inside: Some(tunnel), ..self }
+    }
+
+    /// Of tunnels that the port finds, the outer headers take this.
+    #[must_use]
+    pub const fn around(self, caps: Caps) -> Need {
+        Need { around: Some(caps), ..self }
+    }
+
+    /// About the headers inside tunnels that the port finds.
+    #[must_use]
+    pub const fn within(self) -> Need {
+        Need { within: true, ..self }
+    }
+
+    /// Whether a port with these capabilities does it all.
+    pub fn met_by(&self, caps: Caps) -> bool {
+        let does = |needed: Option<Caps>| needed.is_some_and(|needed| caps.contains(needed));
+        does(self.caps) || does(self.or)
+    }
+
+    /// Whether one with these capabilities spares most of it.
+    pub fn spared_by(&self, caps: Caps) -> bool {
+        self.instead.is_some_and(|(instead, _)| caps.contains(instead))
     }
 
     /// Welcome, not needed.

@@ -358,6 +358,23 @@ fn share_front(part: NonNull<Part>, n: u32, mut shell: Packet) -> Packet {
     shell
 }
 
+/// Makes `shell` a packet over the bytes `from` to `to` of `part`, which stay where they are.
+pub(super) fn look_into(part: &Part, from: u32, to: u32, mut shell: Packet) -> Packet {
+    assert!(from <= to && to <= part.len, "a look outside the part");
+    // SAFETY: the bytes lie within the part's data. The owner of its buffer lives as long as any claim on it,
+    // of which the borrowed part is one, and the shell's claim is counted before the shell can be seen.
+    unsafe {
+        (*part.owner).refs.fetch_add(1, Ordering::Relaxed);
+        let view = shell.part_mut();
+        view.owner = part.owner;
+        view.data = part.data.add(from as usize);
+        view.len = to - from;
+        view.total = to - from;
+        view.time = part.time;
+    }
+    shell
+}
+
 impl Packet {
     /// Takes the first `bytes` payload bytes and `segments` wire segments off, headers repeated.
     pub(crate) fn segment(

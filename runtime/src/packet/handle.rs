@@ -5,7 +5,7 @@
 
 use super::edit::copy_of;
 use super::home::{Buffers, Class, HEADROOM, SMALL_ROOM};
-use super::meta::{Meta, MetaFlags, SegKind, Segmentation};
+use super::meta::{Meta, MetaFlags, SegFlags, SegKind, Segmentation};
 use super::part::{Chain, PIECE_START, Part};
 use super::release::release_implicitly;
 use super::{Layers, Units};
@@ -272,10 +272,18 @@ impl Packet {
         }
     }
 
-    /// Gathers the first `min(n, len)` bytes into the first part, so that headers are contiguous.
+    /// Gathers the first `min(n, len)` bytes into the first part, so that headers are contiguous. Of a packet whose parts
+    /// keep boundaries no payload is gathered: pieces would run together.
     pub fn pull_up(&mut self, n: u32, buffers: &mut Buffers) -> Result<(), NoBuffer> {
-        let n = n.min(self.len());
+        let n = n.min(self.gatherable());
         if self.part().len >= n { Ok(()) } else { self.make_header_unique(n, buffers) }
+    }
+
+    /// Bytes in front of those that must stay in their parts.
+    fn gatherable(&self) -> u32 {
+        let by_parts = self.segmentation().flags.contains(SegFlags::BY_PARTS);
+        let kept = if by_parts { self.payload_len() + u32::from(self.meta().trailer) } else { 0 };
+        self.len().saturating_sub(kept)
     }
 
     /// Adds `n` bytes in front, contents undefined, and returns them for writing. Fails when `n` exceeds a

@@ -24,6 +24,8 @@ impl Packet {
             meta.forget_known();
         }
         match meta.layers.count {
+            // There are more levels than are tracked already, so the outermost is none of them.
+            _ if meta.flags.contains(MetaFlags::DEEPER) => {}
             0 => {
                 meta.layers = Layers { levels: [outer, Level::default()], count: 1, tunnel };
                 (meta.l3, meta.l4) = Default::default();
@@ -73,9 +75,13 @@ impl Packet {
     /// outermost level, which stays where it began: a VLAN tag.
     pub fn widen_link(&mut self, n: u16, pushed: bool) {
         let meta = self.meta_mut();
+        // Of more than two levels the outermost is not tracked, and all that are begin behind the tag.
         let start = meta.layers.levels[0].l2;
+        let tracked = !meta.flags.contains(MetaFlags::DEEPER);
         meta.move_by(n, pushed);
-        meta.layers.levels[0].l2 = start;
+        if tracked {
+            meta.layers.levels[0].l2 = start;
+        }
         let whole = meta.orig_len;
         meta.orig_len =
             if pushed { whole + u32::from(n) } else { whole.saturating_sub(u32::from(n)) };
@@ -88,7 +94,11 @@ impl Meta {
         let moved = |at: u16| if inwards { at.saturating_add(n) } else { at.saturating_sub(n) };
         let count = usize::from(self.layers.count.min(2));
         for level in &mut self.layers.levels[..count] {
-            for at in [&mut level.l2, &mut level.l3, &mut level.l4, &mut level.payload] {
+            for at in [&mut level.l2, &mut level.l3] {
+                *at = moved(*at);
+            }
+            // 0: there is none, and nothing to be moved.
+            for at in [&mut level.l4, &mut level.payload].into_iter().filter(|at| **at > 0) {
                 *at = moved(*at);
             }
         }

@@ -200,6 +200,11 @@ bitflags! {
         /// Every segment carries the same IPv4 ID in the outer header of its tunnel; without it those count up
         /// by one. Means nothing for packets of one level.
         const OUTER_FIXED_ID = 16;
+        /// Every header is already that of one segment, checksums of the outer level included; whoever cuts
+        /// repeats them as they are, the inner IPv4 header and its ID among them, but for the TCP header and the
+        /// outer IPv4 ID with its header checksum. Only for TCP in a tunnel whose segments are all of one
+        /// length. The seed of the inner checksum is that of any superpacket: it holds the length of all.
+        const PARTIAL = 32;
     }
 }
 

@@ -24,6 +24,7 @@ mod part;
 mod pieces;
 mod release;
 mod returns;
+mod share;
 mod train;
 
 pub use burst::{BURST_MAX, Burst, RX_BURST};

@@ -43,15 +43,28 @@ impl Train {
         self.head
     }
 
+    /// A train of one packet, as it is.
+    pub(super) fn plain(head: Packet) -> Train {
+        let last = last_of(&head);
+        Train { head, last }
+    }
+
     /// Chains a packet that is payload only behind this one, and takes over its payload and segments.
     pub(crate) fn absorb(&mut self, packet: Packet, bytes: u32) {
+        let segments = self.head.segments().checked_add(packet.segments());
+        let segments = segments.expect("wire segments of a packet are counted in 16 bits");
+        self.append(packet);
+        let head = self.head.part_mut();
+        head.payload += bytes;
+        head.segments = segments;
+    }
+
+    /// Chains the parts of a packet behind this one's.
+    pub(super) fn append(&mut self, packet: Packet) {
         let last = last_of(&packet);
         let total = packet.len();
-        let segments = self.head.segments().checked_add(packet.segments());
         let parts = self.head.part_count().checked_add(packet.part_count());
-        let (Some(segments), Some(parts)) = (segments, parts) else {
-            panic!("segments and parts of a packet are counted in 16 bits");
-        };
+        let parts = parts.expect("parts of a packet are counted in 16 bits");
         let first = packet.into_part();
         // SAFETY: `last` is the end of the chain that `head` owns, borrowed mutably; `into_part` handed the
         // other chain over, and from here on `head` owns it.
@@ -60,8 +73,6 @@ impl Train {
         let head = self.head.part_mut();
         head.total += total;
         head.parts = parts;
-        head.payload += bytes;
-        head.segments = segments;
     }
 }
 

@@ -1,7 +1,7 @@
 //! All a stage may touch beside its packets: time, buffers, counters, and the books.
 //!
 //! The calls that change the number of packets are here, and only here, so that the books always balance:
-//! `drop`, `absorb`, `segment_of`, `create`, `share`, `consume`, `received`, `transmitted`.
+//! `drop`, `absorb`, `segment_of`, `create`, `share`, `changed`, `consume`, `received`, `transmitted`.
 
 use crate::Time;
 use crate::packet::{Buffers, CutPlan, NoBuffer, Packet, Train, Units};
@@ -194,6 +194,25 @@ impl<'a> StageContext<'a> {
     pub fn create(&mut self, packet: &Packet) {
         self.tally.created += packet.units();
         self.tally.payload_bytes += u64::from(packet.payload_len());
+    }
+
+    /// Books a packet that shares the bytes of another ([`Packet::share`]). Its payload was counted with that one.
+    pub fn share(&mut self, copy: &Packet) {
+        self.tally.created += copy.units();
+    }
+
+    /// Books that a packet stands for other wire segments or payload bytes than `before`, its bytes being what they
+    /// were: a header around it made payload of what was none, or it is to be cut otherwise. What is more
+    /// was created, what is less was absorbed.
+    pub fn changed(&mut self, packet: &Packet, before: Units) {
+        let after = packet.units();
+        let segments = after.segments.saturating_sub(before.segments);
+        let bytes = after.bytes.saturating_sub(before.bytes);
+        self.tally.created += Units { packets: 0, segments, bytes };
+        self.tally.payload_bytes += bytes;
+        let segments = before.segments.saturating_sub(after.segments);
+        let bytes = before.bytes.saturating_sub(after.bytes);
+        self.tally.absorbed += Units { packets: 0, segments, bytes };
     }
 
     /// Ends a packet that was answered or learned from.

@@ -6,6 +6,7 @@
 //!
 //! [`spec`] is the control path: how a stage is named, documented, configured and built.
 
+mod capture;
 mod context;
 mod nowhere;
 mod outputs;
@@ -13,6 +14,7 @@ mod registry;
 pub mod spec;
 mod unshared;
 
+pub use capture::CaptureSink;
 pub use context::{CounterId, Reason, StageContext, Tally};
 pub use nowhere::Nowhere;
 pub use outputs::{OutputId, Outputs, Target};

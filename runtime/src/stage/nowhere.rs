@@ -1,7 +1,8 @@
 //! A place without ports, for a stage that is built outside of a plan: to be asked about its configuration, or
 //! to be tried alone. It gives the same hash key every time, so that what is tried can be tried again.
 
-use super::BuildContext;
+use super::capture::NoCapture;
+use super::{BuildContext, CaptureSink};
 use crate::Error;
 use crate::offload::PortCaps;
 use crate::port::{RxQueue, TxQueue};
@@ -22,6 +23,10 @@ impl BuildContext for Nowhere {
 
     fn open_tx(&mut self, port: &str) -> Result<Box<dyn TxQueue>, Error> {
         Err(no_port(port))
+    }
+
+    fn open_capture(&mut self, _: &str) -> Result<Box<dyn CaptureSink>, Error> {
+        Ok(Box::new(NoCapture))
     }
 
     fn port_caps(&self, _: &str) -> Option<Arc<PortCaps>> {

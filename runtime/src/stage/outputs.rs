@@ -6,7 +6,8 @@
 use crate::edge::EdgeTx;
 use crate::packet::{BURST_MAX, Burst, Packet, Units};
 
-/// Index into the outputs a stage declared; 0 is the next stage of the chain.
+/// Index into the outputs of a stage; 0 is the next stage of the chain, and the named ones follow. A stage whose role is
+/// to end chains has no next one: its first named output is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputId(pub usize);
 
@@ -38,6 +39,8 @@ pub struct Outputs<'a> {
     edges: &'a mut [EdgeTx],
     sent: &'a mut [Units],
     no_room: &'a mut Units,
+    /// How many of the targets, from the first on, a stage waits for.
+    waited_for: usize,
 }
 
 impl<'a> Outputs<'a> {
@@ -50,7 +53,15 @@ impl<'a> Outputs<'a> {
         sent: &'a mut [Units],
         no_room: &'a mut Units,
     ) -> Outputs<'a> {
-        Outputs { targets, inputs, first, edges, sent, no_room }
+        let waited_for = targets.len();
+        Outputs { targets, inputs, first, edges, sent, no_room, waited_for }
+    }
+
+    /// Of a stage that [mirrors](super::spec::Traits::mirrors) only the next stage is waited for.
+    #[must_use]
+    pub fn mirroring(self, mirrors: bool) -> Outputs<'a> {
+        let waited_for = if mirrors { self.targets.len().min(1) } else { self.targets.len() };
+        Outputs { waited_for, ..self }
     }
 
     /// Sends to the next stage.
@@ -77,9 +88,9 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    /// Packets that can be sent to every output now.
+    /// Packets that can be sent to every output now, those left out that a stage does not wait for.
     pub fn room(&self) -> usize {
-        (0..self.targets.len()).map(|i| self.room_of(OutputId(i))).min().unwrap_or(BURST_MAX)
+        (0..self.waited_for).map(|i| self.room_of(OutputId(i))).min().unwrap_or(BURST_MAX)
     }
 
     /// Packets that can be sent to one output now.

@@ -3,7 +3,7 @@
 //! Built-in stages and those of other crates go through the same traits. Nothing here runs on the packet
 //! path, so it may allocate and fail; failures say where in the description they belong.
 
-use super::{OutputId, Source, Stage};
+use super::{CaptureSink, OutputId, Source, Stage};
 use crate::Error;
 use crate::offload::{Looks, Need, Offload, PortCaps};
 use crate::packet::Tunnel;
@@ -114,6 +114,9 @@ pub struct Traits {
     pub outputs: Vec<(String, String)>,
     /// It may emit more packets than it takes.
     pub multiplies: bool,
+    /// It sends copies of packets by its named outputs, at most one for each packet. Those never hold it up: it
+    /// asks for their room itself, and does without a copy where there is none.
+    pub mirrors: bool,
     /// It may join packets, so that superpackets follow it.
     pub coalesces: bool,
     /// It cuts every superpacket its port cannot.
@@ -141,16 +144,31 @@ pub struct Traits {
     pub makes: Looks,
     /// Most bytes of a packet it makes; 0: none is longer than what comes.
     pub largest: u32,
-    /// Bytes it puts in front of packets, at most.
+    /// Bytes that it makes IP packets longer by, at most: the headers of a tunnel.
     pub adds: u32,
+    /// Bytes that it makes IP packets shorter by, at least.
+    pub removes: u32,
+    /// Bytes it puts in front of the IP packet, at most: VLAN tags, which no MTU counts.
+    pub tags: u32,
     /// It checks checksums, so that those of packets behind it are known, wherever they can be.
     pub checks: bool,
     /// It puts packets into such a tunnel.
     pub encapsulates: Option<Tunnel>,
+    /// The UDP destination ports of the tunnels it puts packets into; none where the kind has no ports.
+    pub tunnel_ports: Vec<u16>,
+    /// The checksum of the tunnel it puts packets into is wanted, and left to be finished.
+    pub tunnel_sum: bool,
+    /// Its key `oversize` says what becomes of packets that are too long for the port they leave by once they are
+    /// in the tunnel.
+    pub fits: bool,
     /// It takes packets out of such a tunnel.
     pub decapsulates: Option<Tunnel>,
     /// Ports whose addresses it must be told ([`PortInfo`]): each must exist and have some.
     pub addressed: Vec<String>,
+    /// Ports whose names it must be told as numbers ([`BuildContext::port_number`]): each must exist.
+    pub named_ports: Vec<String>,
+    /// It passes nothing on to a next stage: all its outputs are named. They are counted as if there were one.
+    pub ends: bool,
     /// The table whose rows it reads ([`StageConfig::take_rows`]).
     pub table: Option<String>,
     /// It makes packets that go back out of the port that others came in by ([`BuildContext::answer`]).
@@ -226,6 +244,11 @@ pub trait StageConfig: Send {
         let _ = rows;
         Ok(())
     }
+    /// Names of counters that this instance has beside those of its kind ([`StageInfo::counters`]), and behind
+    /// them in the order of [`super::CounterId`].
+    fn extra_counters(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Builds one instance.
     fn build(&self, ctx: &mut dyn BuildContext) -> Result<Built, Error>;
 }
@@ -296,6 +319,13 @@ pub trait BuildContext {
     ) -> Arc<dyn Any + Send + Sync> {
         let _ = name;
         make()
+    }
+    /// Opens a capture file to be written, pcapng.
+    ///
+    /// # Errors
+    /// Where it cannot be created, or is read or written in this run already.
+    fn open_capture(&mut self, path: &str) -> Result<Box<dyn CaptureSink>, Error> {
+        Err(Error::user(format!("file {path}"), "no file can be written here"))
     }
     /// Whether packets that a port has no room for are dropped, counted, instead of waiting.
     fn drops_when_full(&self, port: &str) -> bool {

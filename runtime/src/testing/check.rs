@@ -68,7 +68,8 @@ pub fn check(trial: &mut Trial<'_>) {
     let name = trial.info.name;
     let traits = trial.config.traits();
     let mut first: Option<(Outcome, &str)> = None;
-    for round in ROUNDS {
+    // Copies are done without where buffers are out, so what leaves then is not always the same.
+    for round in ROUNDS.iter().filter(|round| !(round.withhold && traits.mirrors)) {
         let stage = build(trial, name);
         let outcome = run(trial, &traits, stage, round);
         match &first {
@@ -111,6 +112,9 @@ fn run(trial: &mut Trial<'_>, traits: &Traits, stage: Box<dyn Stage>, round: &Ro
         Harness::built(Built::Stage(stage, None), trial.info).outputs(outputs(trial.info, traits));
     if traits.multiplies {
         harness = harness.multiplies();
+    }
+    if traits.mirrors {
+        harness = harness.mirrors();
     }
     if let Some(room) = round.room {
         harness.set_room(room);

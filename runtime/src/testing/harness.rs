@@ -36,6 +36,7 @@ pub struct Harness {
     told: Vec<u64>,
     entered: Units,
     multiplies: bool,
+    mirrors: bool,
     room: usize,
     /// Packets that occupy the outputs, and their home; only where the room was set.
     fillers: Vec<Packet>,
@@ -78,6 +79,7 @@ impl Harness {
             told: Vec::new(),
             entered: Units::default(),
             multiplies: false,
+            mirrors: false,
             room: usize::MAX,
             fillers: Vec::new(),
             filler_home: None,
@@ -113,6 +115,21 @@ impl Harness {
     #[must_use]
     pub fn multiplies(mut self) -> Harness {
         self.multiplies = true;
+        self
+    }
+
+    /// The instance has so many counters beside those of its kind
+    /// ([`StageConfig::extra_counters`](crate::stage::StageConfig::extra_counters)).
+    #[must_use]
+    pub fn extra_counters(mut self, n: usize) -> Harness {
+        self.tally.counters.resize(self.info.counters.len() + n, 0);
+        self
+    }
+
+    /// The stage sends copies by its named outputs, which do not limit its bursts.
+    #[must_use]
+    pub fn mirrors(mut self) -> Harness {
+        self.mirrors = true;
         self
     }
 
@@ -205,6 +222,8 @@ impl Harness {
             match self.call(Call::Drain) {
                 Progress::Done => return,
                 Progress::Worked(_) => {}
+                // It waits for a time that it names.
+                Progress::Idle(Some(until)) if until > self.now => self.advance(until),
                 stuck => {
                     panic!("drain says {stuck:?}: room {} and nobody else to wait for", self.room)
                 }
@@ -236,7 +255,8 @@ impl Harness {
             &mut edges,
             &mut self.sent,
             &mut self.no_room,
-        );
+        )
+        .mirroring(self.mirrors);
         let room = out.room();
         for (output, told) in self.told.iter_mut().enumerate() {
             *told += out.room_of(OutputId(output)) as u64;

@@ -1,7 +1,8 @@
 //! Parts and homes: what safe calls can do to one packet, and who comes home when.
 
 use crate::toys::{bytes_of, frame, home, pattern};
-use corelane_runtime::packet::{Class, SMALL_ROOM, Units};
+use corelane_runtime::packet::{Class, SMALL_ROOM, SegFlags, SegKind, Segmentation, Units};
+use corelane_runtime::stage::{StageContext, Tally};
 
 #[test]
 fn a_lone_shell_is_an_empty_packet() {
@@ -45,6 +46,29 @@ fn a_payload_is_one_piece_wherever_its_header_went() {
     assert_eq!(packet.payload_sum(), Some(7), "and its sum is still known");
     packet.set_payload_sum(9);
     assert_eq!(packet.pieces().map(|piece| piece.sum).collect::<Vec<_>>(), [Some(9)]);
+    buffers.release(packet);
+}
+
+/// Short segments that were joined lie within the bytes that are looked at for headers.
+#[test]
+fn gathering_headers_leaves_boundaries_in_their_parts() {
+    let mut buffers = home(0, 8, 0);
+    let mut packet = frame(&mut buffers, 54, 10, 1);
+    packet.set_payload_sum(1);
+    for sum in [2, 3] {
+        let mut more = frame(&mut buffers, 0, 10, 1);
+        more.set_payload_sum(sum);
+        let mut tally = Tally::new(0, 0);
+        StageContext::new(0, &mut buffers, &mut tally).absorb(&mut packet, more, 10);
+    }
+    let (kind, flags) = (SegKind::Udp4, SegFlags::BY_PARTS);
+    packet.set_segmentation(Segmentation { kind, gso_size: 10, count: 3, flags });
+    let before = bytes_of(&packet);
+    packet.pull_up(256, &mut buffers).expect("nothing to do");
+    assert!(packet.data().len() >= 54, "headers are contiguous");
+    let sums: Vec<_> = packet.pieces().map(|piece| piece.sum).collect();
+    assert_eq!(sums, [Some(1), Some(2), Some(3)]);
+    assert_eq!(bytes_of(&packet), before);
     buffers.release(packet);
 }
 

@@ -128,6 +128,7 @@ pub(crate) fn node(body: NodeBody, targets: &[Target]) -> NodeConfig {
         targets: targets.to_vec(),
         reasons: 1,
         counters: 0,
+        mirrors: false,
         multiplies: false,
         on_panic: OnPanic::Drop,
     }

@@ -59,6 +59,7 @@ fn node(name: &str, body: NodeBody, targets: &[Target], shape: &Shape) -> NodeCo
         targets: targets.to_vec(),
         reasons: 1,
         counters: 0,
+        mirrors: false,
         multiplies: name == "repeat",
         on_panic: shape.on_panic,
     }

@@ -2,11 +2,15 @@
 //! spoils, and for frames that are nothing but its bytes.
 #![no_main]
 
+#[path = "../../tests/reversible/inside.rs"]
+mod inside;
 #[path = "../../tests/reversible/oracle.rs"]
 mod oracle;
 #[path = "../../tests/reversible/property.rs"]
+#[allow(dead_code, unused_imports, reason = "what its proptest cases alone need")]
 mod property;
 #[path = "../../tests/reversible/rig.rs"]
+#[allow(dead_code, reason = "the tests of this rig ask more of it")]
 mod rig;
 #[path = "../../tests/reversible/stream.rs"]
 mod stream;

@@ -11,13 +11,13 @@ pub use hardware::WORK;
 use crate::config;
 use corelane_runtime::Error;
 use corelane_runtime::offload::{Actions, Caps, Need, Offload, PortCaps};
-use corelane_runtime::packet::Burst;
+use corelane_runtime::packet::{Burst, Packet};
 use corelane_runtime::stage::spec::{Role, Traits};
 use corelane_runtime::stage::{
     Args, BuildContext, Built, ConfigError, CounterId, Outputs, Reason, Stage, StageConfig,
     StageContext, StageInfo, StageSpec,
 };
-use hardware::{Action, NOTHING, action, class, leaves, needs};
+use hardware::{Action, Class, action, class, left, needs};
 use serde::Deserialize;
 use software::{Unfinished, fill};
 use std::sync::Arc;
@@ -87,20 +87,31 @@ impl ChecksumFill {
     }
 }
 
+impl ChecksumFill {
+    fn finish(
+        &self,
+        packet: &mut Packet,
+        class: Class,
+        ctx: &mut StageContext<'_>,
+    ) -> Result<(), Unfinished> {
+        let mut action = self.actions.of(class.transport);
+        action.set(Action::IPV4, class.header);
+        if !action.is_empty() {
+            fill(packet, action, ctx)?;
+        }
+        ctx.count(LEFT, left(class, action));
+        Ok(())
+    }
+}
+
 impl Stage for ChecksumFill {
     fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, ctx: &mut StageContext<'_>) {
         self.actions.follow(self.exit.as_ref().map_or(Caps::empty(), |port| port.effective()));
         while let Some(packet) = burst.first_mut() {
-            let class = class(packet);
-            let action = self.actions.of(class);
+            let class = class(packet, self.exit.as_ref().map(|port| &port.facts.limits));
             let finished = match class {
-                NOTHING => Ok(()),
-                _ => {
-                    let finished =
-                        if action.is_empty() { Ok(()) } else { fill(packet, action, ctx) };
-                    ctx.count(LEFT, u64::from(finished.is_ok() && leaves(class, action)));
-                    finished
-                }
+                Class::NOTHING => Ok(()),
+                class => self.finish(packet, class, ctx),
             };
             if finished == Err(Unfinished::Wait) {
                 return;

@@ -4,6 +4,7 @@
 
 use super::hardware::{Action, covered_end};
 use super::{IPV4, REUSED, SUMMED};
+use crate::checksum_validate::scope::{Subject, subjects};
 use crate::payload::{Sums, sum_of};
 use corelane_runtime::packet::{Buffers, Csum, L3, L4, Packet, Partial, SMALL_ROOM};
 use corelane_runtime::stage::StageContext;
@@ -103,6 +104,9 @@ fn fill_l4(
     let Partial { start, field } = packet.meta().partial[index];
     let end = covered_end(packet, index);
     let mut sums = Sums::resume(packet, payload);
+    if index == 0 && sums.payload().is_none() {
+        from_inner(packet, &mut sums);
+    }
     let sum = match unfinished_inside(packet, index) {
         Some(inner) => around(packet, u32::from(start), inner),
         None => sums.range(u32::from(start), end),
@@ -123,6 +127,17 @@ fn fill_l4(
         packet.set_payload_sum(sum.fold());
     }
     Ok(payload)
+}
+
+/// Derives the payload's sum from an inner checksum that is known to be right: what it covers and its pseudo header
+/// add up to zero.
+fn from_inner(packet: &Packet, sums: &mut Sums<'_>) {
+    if packet.meta().l4[1] == Csum::Good
+        && let Subject::Open(scope) = subjects(packet)[1]
+        && scope.usual
+    {
+        sums.derive(scope.from, scope.to, Sum::ZERO - scope.pseudo());
+    }
 }
 
 /// The inner level, where it stays partial inside of `index`.

@@ -1,8 +1,8 @@
 //! What can come out for one checksum, and the counter for it.
 
-use corelane_runtime::stage::CounterId;
+use corelane_runtime::stage::{CounterId, StageContext};
 
-/// What came out for a TCP or UDP checksum.
+/// What came out for a TCP, UDP or GRE checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// It fits.
@@ -19,10 +19,28 @@ pub(crate) enum Outcome {
     Zero,
 }
 
-/// Counters of one level.
-const PER_LEVEL: usize = 13;
+/// What was counted for a packet so far. Counters are packets: where a packet has several inner levels, of which
+/// the same comes out, it is counted once.
+#[derive(Default)]
+pub(super) struct Once(u64);
 
-/// Names, outer level first; within a level IPv4, TCP, UDP.
+impl Once {
+    pub(super) fn count(&mut self, id: CounterId, ctx: &mut StageContext<'_>) {
+        let bit = 1 << id.0;
+        if self.0 & bit == 0 {
+            self.0 |= bit;
+            ctx.count(id, 1);
+        }
+    }
+}
+
+/// Counters of one level.
+const PER_LEVEL: usize = 18;
+
+/// The first of a level's counters of GRE.
+const GRE: usize = 14;
+
+/// Names, outer level first; within a level IPv4, TCP, UDP, GRE.
 pub(super) const NAMES: &[&str] = &[
     "outer.ipv4.good",
     "outer.ipv4.bad",
@@ -37,6 +55,11 @@ pub(super) const NAMES: &[&str] = &[
     "outer.udp.overrun",
     "outer.udp.unverifiable",
     "outer.udp.zero",
+    "outer.udp.zero6",
+    "outer.gre.good",
+    "outer.gre.corrupt",
+    "outer.gre.overrun",
+    "outer.gre.unverifiable",
     "inner.ipv4.good",
     "inner.ipv4.bad",
     "inner.tcp.good",
@@ -50,6 +73,11 @@ pub(super) const NAMES: &[&str] = &[
     "inner.udp.overrun",
     "inner.udp.unverifiable",
     "inner.udp.zero",
+    "inner.udp.zero6",
+    "inner.gre.good",
+    "inner.gre.corrupt",
+    "inner.gre.overrun",
+    "inner.gre.unverifiable",
     "device_disagreed",
 ];
 
@@ -64,6 +92,22 @@ pub(super) fn ipv4(inner: bool, good: bool) -> CounterId {
 /// The counter of a TCP or UDP checksum.
 pub(super) fn l4(inner: bool, udp: bool, outcome: Outcome) -> CounterId {
     CounterId(usize::from(inner) * PER_LEVEL + 2 + 5 * usize::from(udp) + outcome as usize)
+}
+
+/// The counter of UDP without a checksum over IPv6, to a port that is not accepted.
+pub(super) fn zero6(inner: bool) -> CounterId {
+    CounterId(usize::from(inner) * PER_LEVEL + GRE - 1)
+}
+
+/// The counter of a GRE checksum, of which there is no partial one.
+pub(super) fn gre(inner: bool, outcome: Outcome) -> CounterId {
+    let at = match outcome {
+        Outcome::Good => 0,
+        Outcome::Corrupt => 1,
+        Outcome::Overrun => 2,
+        Outcome::Partial | Outcome::Unverifiable | Outcome::Zero => 3,
+    };
+    CounterId(usize::from(inner) * PER_LEVEL + GRE + at)
 }
 
 #[cfg(test)]
@@ -83,6 +127,12 @@ mod tests {
         for (inner, level) in [(false, "outer"), (true, "inner")] {
             assert_eq!(NAMES[ipv4(inner, true).0], format!("{level}.ipv4.good"));
             assert_eq!(NAMES[ipv4(inner, false).0], format!("{level}.ipv4.bad"));
+            assert_eq!(NAMES[zero6(inner).0], format!("{level}.udp.zero6"));
+            for (outcome, name) in outcomes {
+                if !matches!(outcome, Outcome::Partial | Outcome::Zero) {
+                    assert_eq!(NAMES[gre(inner, outcome).0], format!("{level}.gre.{name}"));
+                }
+            }
             for (udp, protocol) in [(false, "tcp"), (true, "udp")] {
                 for (outcome, name) in outcomes {
                     if udp || outcome != Outcome::Zero {
@@ -93,5 +143,6 @@ mod tests {
             }
         }
         assert_eq!(NAMES[DEVICE_DISAGREED.0], "device_disagreed");
+        assert!(NAMES.len() <= u64::BITS as usize, "one bit a counter");
     }
 }

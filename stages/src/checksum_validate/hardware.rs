@@ -10,29 +10,23 @@ use corelane_runtime::offload::{Caps, Looks, Need};
 use corelane_runtime::packet::{Csum, Packet};
 use corelane_sum::Sum;
 
-/// What a port may have checked before packets come here.
+/// What a port may have checked before packets come here. A port that finds a tunnel tells of the innermost headers
+/// what it tells of the outermost headers of other packets, and of the outer ones apart.
 pub(super) const NEEDS: [Need; 5] = [
-    Need::entry(
-        "outer ipv4",
-        Looks::UNCHECKED_IPV4,
-        Some(Caps::RX_IP),
-        "20 to 60 header bytes are read",
-    ),
-    l4("outer tcp", Looks::UNCHECKED_TCP, Caps::RX_TCP),
-    l4("outer udp", Looks::UNCHECKED_UDP, Caps::RX_UDP),
-    Need::entry("inner ipv4", Looks::UNCHECKED_INNER, None, "no port is asked yet: 20 to 60 header bytes are read"),
-    Need::entry(
-        "inner tcp, inner udp",
-        Looks::UNCHECKED_INNER,
-        None,
-        "no port is asked yet: from the outer sum at header cost where that one covers it, else each payload byte is \
-         read once",
-    )
-    .or(Caps::RX_COMPLETE, "its sum of the datagram leaves headers to read"),
+    Need::entry("outer ipv4", Looks::UNCHECKED_IPV4, Some(Caps::RX_IP), IPV4)
+        .around(Caps::RX_OUTER_IP),
+    l4("outer tcp", Looks::UNCHECKED_TCP, Caps::RX_TCP, L4),
+    l4("outer udp", Looks::UNCHECKED_UDP, Caps::RX_UDP, L4).around(Caps::RX_OUTER_UDP),
+    Need::entry("inner ipv4", Looks::UNCHECKED_INNER, Some(Caps::RX_IP), IPV4).within(),
+    l4("inner tcp, udp", Looks::UNCHECKED_INNER, Caps::RX_TCP.union(Caps::RX_UDP), INNER).within(),
 ];
 
-const fn l4(work: &'static str, about: Looks, caps: Caps) -> Need {
-    Need::entry(work, about, Some(caps), "each payload byte is read once")
+const IPV4: &str = "20 to 60 header bytes are read";
+const L4: &str = "each payload byte is read once";
+const INNER: &str = "from the outer sum at header cost where that one covers it, else each payload byte is read once";
+
+const fn l4(work: &'static str, about: Looks, caps: Caps, software: &'static str) -> Need {
+    Need::entry(work, about, Some(caps), software)
         .or(Caps::RX_COMPLETE, "its sum of the datagram leaves headers to read")
 }
 

@@ -1,7 +1,9 @@
 //! `ChecksumValidate`: every checksum of a packet is checked, the payload read at most once; no byte is changed.
 #![doc = include_str!("README.md")]
 
-mod counters;
+pub(crate) mod beyond;
+pub(crate) mod counters;
+mod gre;
 mod hardware;
 pub(crate) mod scope;
 mod software;
@@ -16,7 +18,7 @@ use corelane_runtime::offload::{Looks, Need, Offload};
 use corelane_runtime::packet::{Burst, Packet};
 use corelane_runtime::stage::spec::Traits;
 use corelane_runtime::stage::{Outputs, Reason, Stage, StageContext};
-use verify::Found;
+use verify::{Found, Rules};
 
 choice! {
     /// What happens to a packet with a wrong checksum.
@@ -24,7 +26,7 @@ choice! {
     pub enum OnBad {
         /// passed on, marked bad: never joined, never repaired
         Mark,
-        /// dropped; the reason is the first wrong kind of IPv4, TCP, UDP
+        /// dropped; the reason is the first wrong kind of IPv4, TCP, UDP, GRE
         Drop,
         /// sent to that chain, marked bad
         Output(Output),
@@ -59,13 +61,29 @@ choice! {
     }
 }
 
+choice! {
+    /// What happens to a packet whose UDP header, over IPv6, says that there is no checksum, where its port is not
+    /// one that may.
+    #[derive(Copy)]
+    pub enum OnZero6 {
+        /// dropped, as a receiver must (RFC 8200 section 8.1)
+        Drop,
+        /// passed on
+        Pass,
+        /// sent to that chain
+        Output(Output),
+    }
+}
+
 stage! {
-    /// Checks IPv4, TCP and UDP checksums at every level and remembers the payload's sum.
+    /// Checks IPv4, TCP, UDP and GRE checksums at every level and remembers the payload's sum.
     ///
     /// Where a port says that a checksum is right or wrong, that is taken over; everything else is computed, each
     /// payload byte read at most once. No byte is changed. A packet that is several of these is treated as the
     /// first of them: bad, partial, unverifiable. A checksum that came unfinished because its sender's own stack
-    /// asks for it to be finished counts as good without being read: nothing can have damaged it yet.
+    /// asks for it to be finished counts as good without being read: nothing can have damaged it yet. UDP over IPv6
+    /// without a checksum is accepted to the ports of `zero6_ports` alone, which are those of tunnels that leave it
+    /// out (RFC 6935, RFC 6936).
     pub struct ChecksumValidate {
         /// what happens to a packet with a wrong checksum
         on_bad: OnBad = Mark,
@@ -73,9 +91,13 @@ stage! {
         on_partial: OnPartial = Pass,
         /// what happens to fragments, cut packets and impossible lengths
         on_unverifiable: OnUnverifiable = Pass,
+        /// what happens to UDP over IPv6 without a checksum, at any level, to a port not in `zero6_ports`
+        on_zero6: OnZero6 = Drop,
+        /// UDP destination ports to which packets over IPv6 may come without a checksum
+        zero6_ports: Vec<u16> = [],
     }
     counters { ..counters::NAMES }
-    drops { BAD_IPV4, BAD_TCP, BAD_UDP, PARTIAL, UNVERIFIABLE }
+    drops { BAD_IPV4, BAD_TCP, BAD_UDP, BAD_GRE, UDP6_ZERO_CHECKSUM, PARTIAL, UNVERIFIABLE }
     given {
         /// Whether a device's word is taken over.
         trusts: bool = |ctx| ctx.offload() != Offload::SoftwareOnly
@@ -98,6 +120,8 @@ impl ChecksumValidate {
             on_bad,
             on_partial: OnPartial::Pass,
             on_unverifiable: OnUnverifiable::Pass,
+            on_zero6: OnZero6::Pass,
+            zero6_ports: Vec::new(),
             trusts: true,
         }
     }
@@ -116,7 +140,8 @@ impl ChecksumValidate {
         if !self.trusts {
             forget(packet);
         }
-        verify::verify(packet, self.on_partial == OnPartial::Finish, ctx)
+        let finish = self.on_partial == OnPartial::Finish;
+        verify::verify(packet, &Rules { finish, zero6_ports: &self.zero6_ports }, ctx)
     }
 
     fn way(&self, found: Found) -> Way {
@@ -127,18 +152,28 @@ impl ChecksumValidate {
                 OnBad::Output(output) => return Way::Output(output),
             }
         }
-        if found.partial {
+        if found.contains(Found::ZERO6) {
+            match self.on_zero6 {
+                OnZero6::Pass => {}
+                OnZero6::Drop => return Way::Drop(Self::UDP6_ZERO_CHECKSUM),
+                OnZero6::Output(output) => return Way::Output(output),
+            }
+        }
+        if found.contains(Found::PARTIAL) {
             match self.on_partial {
                 OnPartial::Pass | OnPartial::Finish => {}
                 OnPartial::Drop => return Way::Drop(Self::PARTIAL),
                 OnPartial::Output(output) => return Way::Output(output),
             }
         }
-        match self.on_unverifiable {
-            OnUnverifiable::Drop if found.unverifiable => Way::Drop(Self::UNVERIFIABLE),
-            OnUnverifiable::Output(output) if found.unverifiable => Way::Output(output),
-            OnUnverifiable::Pass | OnUnverifiable::Drop | OnUnverifiable::Output(_) => Way::Next,
+        if found.contains(Found::UNVERIFIABLE) {
+            match self.on_unverifiable {
+                OnUnverifiable::Pass => {}
+                OnUnverifiable::Drop => return Way::Drop(Self::UNVERIFIABLE),
+                OnUnverifiable::Output(output) => return Way::Output(output),
+            }
         }
+        Way::Next
     }
 }
 
@@ -146,7 +181,7 @@ impl Stage for ChecksumValidate {
     fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, ctx: &mut StageContext<'_>) {
         for mut packet in burst.drain() {
             let found = self.check_packet(&mut packet, ctx);
-            if found == Found::default() {
+            if found.is_empty() {
                 out.next(packet);
                 continue;
             }
@@ -161,9 +196,10 @@ impl Stage for ChecksumValidate {
 
 fn reason(found: Found) -> Option<Reason> {
     let kinds = [
-        (found.ipv4, ChecksumValidate::BAD_IPV4),
-        (found.tcp, ChecksumValidate::BAD_TCP),
-        (found.udp, ChecksumValidate::BAD_UDP),
+        (Found::IPV4, ChecksumValidate::BAD_IPV4),
+        (Found::TCP, ChecksumValidate::BAD_TCP),
+        (Found::UDP, ChecksumValidate::BAD_UDP),
+        (Found::GRE, ChecksumValidate::BAD_GRE),
     ];
-    kinds.into_iter().find_map(|(is, reason)| is.then_some(reason))
+    kinds.into_iter().find_map(|(kind, reason)| found.contains(kind).then_some(reason))
 }

@@ -131,7 +131,8 @@ fn careful(packet: &Packet) -> [Subject; 2] {
     subjects
 }
 
-fn careful_level(packet: &Packet, level: &Level) -> Subject {
+/// What there is to verify at one level that was walked.
+pub(crate) fn careful_level(packet: &Packet, level: &Level) -> Subject {
     let udp = match level.l4_kind {
         corelane_wire::L4::Tcp => false,
         corelane_wire::L4::Udp => true,

@@ -13,6 +13,8 @@ use std::ops::Range;
 pub(super) struct Entry {
     /// The key alone.
     pub(super) key: Range<usize>,
+    /// The value alone.
+    pub(super) value: Range<usize>,
     /// From the first byte of the key to behind the comma.
     pub(super) all: Range<usize>,
 }
@@ -70,7 +72,13 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
         let start = value.get_ron().as_ptr() as usize - text.as_ptr() as usize;
         let value_end = skip(text, start + value.get_ron().len());
         let comma = usize::from(text[value_end..].starts_with(','));
-        found.push(Entry { key: from..from + key.len(), all: from..value_end + comma });
+        let trimmed = value.trim().get_ron();
+        let value_at = trimmed.as_ptr() as usize - text.as_ptr() as usize;
+        found.push(Entry {
+            key: from..from + key.len(),
+            value: value_at..value_at + trimmed.len(),
+            all: from..value_end + comma,
+        });
         from = skip(text, value_end + comma);
     }
     found

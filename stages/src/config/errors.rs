@@ -66,7 +66,7 @@ fn explain(code: &Error, around: Option<&str>) -> (Option<String>, String) {
 }
 
 /// The nearest of the names that would do, or all of them.
-fn instead(found: &str, expected: &[&str], what: &str) -> String {
+pub(super) fn instead(found: &str, expected: &[&str], what: &str) -> String {
     let near =
         |name: &&&str| strsim::damerau_levenshtein(&found.to_lowercase(), &name.to_lowercase());
     let best = expected.iter().min_by_key(near);

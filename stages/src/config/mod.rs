@@ -6,12 +6,15 @@
 
 mod entries;
 mod errors;
+mod mac;
 mod range;
 mod rate;
+pub(crate) mod raw;
 #[cfg(test)]
 mod tests;
 mod units;
 
+pub use mac::Mac;
 pub use range::RangeText;
 pub use rate::{OneIn, Rate};
 pub use units::{Bytes, Nanoseconds};

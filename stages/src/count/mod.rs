@@ -1,4 +1,5 @@
 //! `Count`: counts what passes, and passes it on untouched.
+#![doc = include_str!("README.md")]
 
 use crate::stage;
 use corelane_runtime::packet::Burst;

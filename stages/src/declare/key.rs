@@ -3,7 +3,7 @@
 //! It promises that words in the catalogue and in messages are those of the language, not of Rust. A type says
 //! here how it looks; whether a value makes sense for a stage is the stage's own `check`.
 
-use crate::config::{Bytes, Nanoseconds, RangeText};
+use crate::config::{Bytes, Mac, Nanoseconds, OneIn, RangeText};
 use corelane_runtime::stage::OutputId;
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, Visitor};
 use std::fmt;
@@ -109,6 +109,8 @@ plain! {
     String: "text", "\"text\"";
     Nanoseconds: "time", "\"50us\"";
     Bytes: "size", "\"64KiB\"";
+    OneIn: "share", "\"1/1000\"";
+    Mac: "link-layer address", "\"02:00:00:00:00:01\"";
     IpAddr: "IP address", "\"192.0.2.1\"";
     Ipv4Addr: "IPv4 address", "\"192.0.2.1\"";
     Ipv6Addr: "IPv6 address", "\"2001:db8::1\"";

@@ -47,7 +47,7 @@
 ///
 /// **Keys.** `name: Type`, and `= default` as it would be written in a description; a key without a default must
 /// be given. A [`Key`](crate::declare::Key) can be a number, `bool`, `String`, [`Output`](crate::declare::Output), [`Hex`](crate::declare::Hex),
-/// `Nanoseconds`, `Bytes`, an address, a range, a list, an `Option` (with `= None`), or a
+/// `Nanoseconds`, `Bytes`, `OneIn`, `Mac`, an IP address, a range, a list, an `Option` (with `= None`), or a
 /// [`choice!`](crate::choice). The doc lines are what `corelane stages` prints.
 ///
 /// **Clauses**, in any order after the struct:

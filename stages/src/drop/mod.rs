@@ -1,4 +1,5 @@
 //! `Drop`: ends every packet, counted.
+#![doc = include_str!("README.md")]
 
 use crate::stage;
 use corelane_runtime::packet::Burst;

@@ -6,7 +6,8 @@
 
 use super::held::Held;
 use super::sums::pseudo;
-use corelane_runtime::packet::{Csum, MetaFlags, Packet, Partial, Segmentation};
+use super::tunnel;
+use corelane_runtime::packet::{Packet, Partial, Segmentation};
 use corelane_sum::{Sum, update};
 use corelane_wire::ipv4::Ipv4Header;
 use corelane_wire::ipv6::Ipv6Header;
@@ -20,7 +21,8 @@ pub(super) fn finish(held: Held) -> Packet {
     if held.train.head().segments() == 1 {
         return held.train.into_packet();
     }
-    let Held { key, first, last_flags, .. } = held;
+    let Held { key, first, .. } = held;
+    let tcp_flags = held.flags();
     let flags = held.seg_flags();
     let mut packet = held.train.into_packet();
     let len = packet.len();
@@ -36,7 +38,7 @@ pub(super) fn finish(held: Held) -> Packet {
                 header.checksum.set(sum);
             }
         } else if let Some(header) = view_mut::<TcpHeader>(data, l4) {
-            header.set_flags(first.flags | last_flags);
+            header.set_flags(tcp_flags);
             header.checksum.set(sum);
         }
     }
@@ -48,14 +50,17 @@ pub(super) fn finish(held: Held) -> Packet {
         flags,
     });
     let meta = packet.meta_mut();
-    meta.l4[0] = Csum::Partial;
-    meta.partial[0] = Partial { start: first.places.l4, field };
-    meta.flags.remove(MetaFlags::KNOWN);
+    meta.forget_known();
+    meta.request(key.level(), Partial { start: first.places.l4, field });
     meta.orig_len = len;
+    if key.is_tunnelled() {
+        tunnel::finish(&mut packet, len);
+    }
     packet
 }
 
-fn write_network(data: &mut [u8], l3: usize, len: u32, v6: bool) {
+/// Writes the length of an IP packet that starts at `l3` and is the rest of `len` bytes.
+pub(super) fn write_network(data: &mut [u8], l3: usize, len: u32, v6: bool) {
     let datagram = len - l3 as u32;
     if v6 {
         if let Some(header) = view_mut::<Ipv6Header>(data, l3) {

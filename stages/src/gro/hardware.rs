@@ -3,6 +3,7 @@
 //! A superpacket that arrives is passed on as it is (after what is held of its flow), since the device
 //! promised that cutting it gives what it received. It is not merged any further.
 
+use super::flow::FlowKey;
 use corelane_runtime::offload::{Caps, Looks, Need};
 use corelane_runtime::packet::{Csum, Meta};
 
@@ -35,10 +36,15 @@ const fn check(work: &'static str, about: Looks, caps: Caps) -> Need {
     Need::entry(work, about, Some(caps), HERE)
 }
 
-/// What superpackets made here may look like.
-pub(super) const MAKES: Looks = Looks::SUPER.union(Looks::REFINED).difference(Looks::ECN);
+/// What superpackets made here may look like. Their headers are those of the whole, and GRE with a checksum is not
+/// joined.
+pub(super) const MAKES: Looks = Looks::SUPER
+    .union(Looks::REFINED)
+    .difference(Looks::ECN)
+    .difference(Looks::REPEATED)
+    .difference(Looks::GRE_SUM);
 
-/// What is known about the checksums of a packet with one level.
+/// What is known about the checksums of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     /// All that is there is right.
@@ -49,11 +55,12 @@ pub(super) enum Known {
     No,
 }
 
-/// What the device or a stage before said.
-pub(super) fn known(meta: &Meta, v6: bool) -> Known {
+/// What the device or a stage before said of the level that the flow is of.
+pub(super) fn known(meta: &Meta, key: &FlowKey) -> Known {
+    let level = key.level();
     // An IPv6 header has no checksum.
-    let network = if v6 { Csum::Good } else { meta.l3[0] };
-    match (network, meta.l4[0]) {
+    let network = if key.is_v6() { Csum::Good } else { meta.l3[level] };
+    match (network, meta.l4[level]) {
         (Csum::Good, Csum::Good) => Known::Good,
         (Csum::Good | Csum::Unknown, Csum::Good | Csum::Unknown) => Known::Open,
         _ => Known::No,

@@ -13,6 +13,7 @@ mod software;
 mod sums;
 mod table;
 mod tcp;
+mod tunnel;
 mod udp;
 
 pub use config::{GroConfig, GroSpec, INFO};

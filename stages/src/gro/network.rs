@@ -4,28 +4,32 @@
 //! compared here, the flow key has them. (VLANs, TTL, ECN and options that were not compared are the bugs of
 //! other implementations: DPDK R1 to R5.)
 
+use super::held::Held;
 use super::segment::Segment;
+use super::tunnel;
 
 /// Bytes of the fixed IP headers.
 const V4: u16 = 20;
 const V6: u16 = 40;
 
-/// Both frames belong to one flow; `a` is the segment at the start of the first, `b` of the second.
-pub(super) fn same_headers(
-    a: &Segment,
-    first: &[u8],
-    b: &Segment,
-    second: &[u8],
-    v6: bool,
-) -> bool {
-    let places = a.places;
-    places == b.places
-        && a.network == b.network
-        && same(first, second, 0, places.l3)
-        && same(first, second, places.l3 + if v6 { V6 } else { V4 }, places.l4)
+/// `segment`, whose frame starts with `data`, is of the flow of the merge.
+#[inline]
+pub(super) fn same_headers(held: &Held, segment: &Segment, data: &[u8]) -> bool {
+    let (first, head) = (&held.first, held.train.head());
+    let places = first.places;
+    if places != segment.places || first.network != segment.network {
+        return false;
+    }
+    let before = match held.key.is_tunnelled() {
+        true => tunnel::same_around(head, data),
+        false => same(head.data(), data, 0, places.l3),
+    };
+    let fixed = if held.key.is_v6() { V6 } else { V4 };
+    before && same(head.data(), data, places.l3 + fixed, places.l4)
 }
 
 /// Whether bytes `from..to` of both are there and equal.
+#[inline]
 pub(super) fn same(first: &[u8], second: &[u8], from: u16, to: u16) -> bool {
     let range = usize::from(from)..usize::from(to);
     if range.is_empty() {

@@ -1,12 +1,13 @@
 //! Whether a packet may take part in a merge at all, asked of the packet alone.
 //!
-//! It promises that a [`Segment`] is one whole TCP or UDP segment in one plain frame, that every length in
+//! It promises that a [`Segment`] is one whole TCP or UDP segment in one plain frame or tunnel, that every length in
 //! it agrees with every other, and that its checksum fields are those that cutting would compute again. It
 //! does not ask whether the checksums are right, nor whether the segment fits any other; but all that such
 //! a question needs is read here, once, into numbers.
 
 use super::counters::Ended;
 use super::flow::FlowKey;
+use super::tunnel;
 use corelane_runtime::packet::{Meta, MetaFlags, Packet};
 use corelane_wire::tcp::TcpFlags;
 
@@ -65,9 +66,11 @@ pub(super) const WINDOW: u64 = 0xffff << 16;
 /// for a merge in progress. (Filled in place: a copy right after so many small writes would wait for them.)
 pub(super) fn read(packet: &Packet, key: &FlowKey, segment: &mut Segment) -> Result<(), Ended> {
     let meta = packet.meta();
-    let clean = meta.flags.intersection(TELLING) == CLEAN && meta.layers.count == 1;
+    let index = key.level();
+    let clean = meta.flags.intersection(TELLING) == CLEAN;
+    let clean = clean && usize::from(meta.layers.count) == index + 1;
     let whole = meta.orig_len == packet.len() && packet.part_count() <= PARTS_MAX;
-    let level = &meta.layers.levels[0];
+    let level = &meta.layers.levels[index];
     let places = Places { l3: level.l3, l4: level.l4, payload: level.payload };
     let end = u32::from(places.payload) + packet.payload_len();
     let agree = end + u32::from(meta.trailer) == packet.len();
@@ -78,6 +81,9 @@ pub(super) fn read(packet: &Packet, key: &FlowKey, segment: &mut Segment) -> Res
     }
     segment.places = places;
     segment.payload = payload;
+    if key.is_tunnelled() {
+        tunnel::read(packet, end)?;
+    }
     segment.padded = meta.trailer > 0 && padding(packet, meta, end)?;
     let data = packet.data();
     let datagram = end - u32::from(places.l3);

@@ -8,11 +8,11 @@ use super::counters::{Ended, MERGED, SUPERPACKETS};
 use super::finish::finish;
 use super::flow::{Flow, FlowKey};
 use super::hardware::{Known, known};
-use super::held::{Answer, Held, Ids};
+use super::held::{Answer, BothIds, Held};
 use super::segment::{self, Segment};
-use super::sums::{derived_sum, verify};
+use super::sums::{derived_sum, verify, verify_around};
 use super::table::Place;
-use super::{Gro, tcp, udp};
+use super::{Gro, tcp, tunnel, udp};
 use crate::rx::hardware::forget;
 use corelane_runtime::Time;
 use corelane_runtime::packet::{Burst, Packet, Train, Units};
@@ -57,13 +57,13 @@ impl Gro {
     ) -> Result<(), NoRoom> {
         match &Flow::of(&packet) {
             Flow::One(key) => self.settle_in_flow(packet, key, exit, ctx),
-            Flow::Hidden(key) => {
-                let others = |held: &Held| held.key.addresses == key.addresses && held.key != *key;
+            Flow::Hidden(key, between) => {
+                let others = |held: &Held| between.may_be(&held.key) && held.key != *key;
                 let packet = self.let_out(packet, others, exit, ctx)?;
                 self.settle_in_flow(packet, key, exit, ctx)
             }
-            Flow::Pair(addresses) => {
-                let between = |held: &Held| held.key.addresses == *addresses;
+            Flow::Pair(between) => {
+                let between = |held: &Held| between.may_be(&held.key);
                 let packet = self.let_out(packet, between, exit, ctx)?;
                 exit.pass(packet)
             }
@@ -146,11 +146,12 @@ impl Gro {
             return Err(Ended::Unfit);
         }
         segment::read(packet, key, segment)?;
-        let good = match known(packet.meta(), key.is_v6()) {
+        let good = match known(packet.meta(), key) {
             Known::Good => true,
             Known::Open => verify(packet, key, segment, ctx),
             Known::No => false,
         };
+        let good = good && (!key.is_tunnelled() || around_is_good(packet, key, segment, ctx));
         if good { Ok(()) } else { Err(Ended::Unfit) }
     }
 
@@ -201,7 +202,7 @@ impl Gro {
         place: Place,
         mut packet: Packet,
         segment: &Segment,
-        ids: Ids,
+        ids: BothIds,
         ctx: &mut StageContext<'_>,
     ) {
         let Some(held) = self.table.get_mut(place) else { return };
@@ -285,6 +286,20 @@ impl Gro {
     /// When a merge that began at `since` must leave; without a hold time, at once.
     fn due(&self, since: Time) -> Time {
         self.hold.map_or(0, |hold| since.saturating_add(hold))
+    }
+}
+
+/// Whether the checksums around a segment in a tunnel, which is right itself, are known to be right.
+fn around_is_good(
+    packet: &mut Packet,
+    key: &FlowKey,
+    segment: &Segment,
+    ctx: &mut StageContext<'_>,
+) -> bool {
+    match tunnel::known(packet) {
+        Known::Good => true,
+        Known::Open => verify_around(packet, key, segment, ctx),
+        Known::No => false,
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::flow::FlowKey;
 use super::segment::Segment;
+use super::tunnel;
 use crate::payload::Sums;
 use corelane_runtime::packet::{Csum, Packet};
 use corelane_runtime::stage::StageContext;
@@ -49,17 +50,29 @@ pub(super) fn verify(
     segment: &Segment,
     ctx: &mut StageContext<'_>,
 ) -> bool {
+    let level = key.level();
     let network =
-        key.is_v6() || packet.meta().l3[0] == Csum::Good || network_is_right(packet, segment);
+        key.is_v6() || packet.meta().l3[level] == Csum::Good || network_is_right(packet, segment);
     if !network || !transport_is_right(packet, key, segment, ctx) {
         return false;
     }
     let meta = packet.meta_mut();
-    meta.l4[0] = Csum::Good;
+    meta.l4[level] = Csum::Good;
     if !key.is_v6() {
-        meta.l3[0] = Csum::Good;
+        meta.l3[level] = Csum::Good;
     }
     true
+}
+
+/// Checks what nobody checked before around a segment in a tunnel, which is right itself.
+pub(super) fn verify_around(
+    packet: &mut Packet,
+    key: &FlowKey,
+    segment: &Segment,
+    ctx: &mut StageContext<'_>,
+) -> bool {
+    let payload = packet.payload_sum().or_else(|| derived_sum(packet.data(), key, segment));
+    tunnel::verify(packet, payload, ctx)
 }
 
 fn network_is_right(packet: &Packet, segment: &Segment) -> bool {
@@ -75,7 +88,7 @@ fn transport_is_right(
     segment: &Segment,
     ctx: &mut StageContext<'_>,
 ) -> bool {
-    if packet.meta().l4[0] == Csum::Good {
+    if packet.meta().l4[key.level()] == Csum::Good {
         return true;
     }
     let length = transport_len(segment);
@@ -85,6 +98,9 @@ fn transport_is_right(
     }
     let from = u32::from(segment.places.l4);
     let mut sums = Sums::of(packet);
+    if key.is_tunnelled() {
+        tunnel::derive(packet, &mut sums);
+    }
     let right = (pseudo + sums.range(from, from + length)).is_valid();
     let (read, payload) = (sums.read(), sums.payload());
     ctx.payload_summed(read);

@@ -26,9 +26,9 @@ pub(super) fn question(held: &Held, segment: &Segment, data: &[u8], bounds: &Bou
         return Answer::Split(Ended::Gap);
     }
     let head = held.train.head().data();
-    let same = same_headers(&held.first, head, segment, data, held.key.is_v6())
+    let same = same_headers(held, segment, data)
         && same_transport(held, segment, head, data, bounds.compare_window);
-    let ids = if same { held.ids_with(segment) } else { None };
+    let ids = if same { held.ids_with(segment, data) } else { None };
     let Some(ids) = ids else { return Answer::Split(Ended::Header) };
     let count = held.train.head().segments();
     if segment.payload > held.first.payload || held.is_full_for(segment, bounds) {

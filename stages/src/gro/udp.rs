@@ -15,9 +15,7 @@ pub(super) fn can_lead(segment: &Segment) -> bool {
 
 /// Asks for a datagram of the same flow, whose frame starts with `data`.
 pub(super) fn question(held: &Held, segment: &Segment, data: &[u8], bounds: &Bounds) -> Answer {
-    let head = held.train.head().data();
-    let same = same_headers(&held.first, head, segment, data, held.key.is_v6());
-    let ids = if same { held.ids_with(segment) } else { None };
+    let ids = if same_headers(held, segment, data) { held.ids_with(segment, data) } else { None };
     let Some(ids) = ids else { return Answer::Split(Ended::Header) };
     if segment.payload > held.first.payload || held.is_full_for(segment, bounds) {
         return Answer::Split(Ended::Size);

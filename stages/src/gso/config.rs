@@ -1,6 +1,6 @@
 //! How `Gso` is written in a description, and what it asks of the plan.
 
-use super::{Gso, WORK};
+use super::{Gso, WORK, carried};
 use crate::config;
 use corelane_runtime::Error;
 use corelane_runtime::offload::{Need, Offload};
@@ -61,7 +61,7 @@ impl StageConfig for GsoConfig {
     }
 
     fn needs(&self) -> Vec<Need> {
-        WORK.iter().map(|entry| entry.need).collect()
+        WORK.iter().map(|entry| entry.need).chain(carried::needs()).collect()
     }
 
     fn build(&self, ctx: &mut dyn BuildContext) -> Result<Built, Error> {

@@ -1,23 +1,28 @@
 //! `Gso`: superpackets are left to a port that can cut them, or cut into what was received.
 #![doc = include_str!("README.md")]
 
+mod carried;
 mod config;
 mod hardware;
 mod header;
+mod network;
+mod outer;
 mod shape;
 mod software;
 
+pub use carried::CARRIED;
 pub use config::{GsoConfig, GsoSpec, INFO};
 pub use hardware::WORK;
 
+use carried::{PLAIN, Where, can_repeat, carried};
 use config::{BAD_SEGMENTATION, CUT, LEFT, RECHUNKED, SEGMENTS, TOO_MANY_SEGMENTS};
 use corelane_runtime::Time;
-use corelane_runtime::offload::{Actions, Caps, PortCaps};
+use corelane_runtime::offload::{Actions, Caps, Fit, PortCaps};
 use corelane_runtime::packet::{Burst, Packet, SegFlags, Segmentation, Units};
 use corelane_runtime::stage::{Outputs, Progress, Reason, Stage, StageContext};
-use hardware::{class, segments_at_once};
+use hardware::{class, segments_at_once, without_id};
 use shape::{Shape, shape};
-use software::{Cutting, Made, Prepared, Refusal, prepare};
+use software::{Chunk, Cutting, Made, Prepared, Refusal, header_len, prepare};
 use std::sync::Arc;
 
 /// Cuts superpackets.
@@ -26,6 +31,10 @@ pub struct Gso {
     exit: Option<Arc<PortCaps>>,
     /// Whether the port is left superpackets of a class.
     actions: Actions<bool>,
+    /// What becomes of those in tunnels, by how they are carried.
+    tunnels: Actions<Where>,
+    /// Whether the port cuts behind headers that it repeats.
+    repeats: bool,
     /// Whether a superpacket too large for the port is cut into smaller ones that are not.
     rechunks: bool,
     /// A superpacket that there was no room for to the end.
@@ -49,8 +58,9 @@ enum Decision {
 impl Gso {
     /// Before the port with these capabilities; `None`: every superpacket is cut.
     pub fn new(exit: Option<Arc<PortCaps>>) -> Gso {
-        let actions = Actions::new(WORK, Caps::empty(), |_, left| left);
-        Gso { exit, actions, rechunks: true, cutting: None }
+        let actions = Actions::new(WORK, Caps::empty(), |_, fit| fit == Fit::Left);
+        let tunnels = Actions::new(CARRIED, Caps::empty(), carried::decide);
+        Gso { exit, actions, tunnels, repeats: false, rechunks: true, cutting: None }
     }
 
     /// What is cut is cut into frames, never into smaller superpackets.
@@ -60,12 +70,47 @@ impl Gso {
 
     /// Whether the port takes this superpacket as it is, by what is in force now.
     pub(crate) fn leaves(&mut self, packet: &Packet) -> bool {
-        let Some(port) = &self.exit else { return false };
-        self.actions.follow(port.effective());
-        let header_len = u32::from(packet.meta().layers.levels[0].payload);
-        shape(packet) == Shape::Even
-            && self.actions.of(class(packet, false))
-            && segments_at_once(packet, header_len, &port.facts.limits) == packet.segments()
+        self.follow();
+        shape(packet) == Shape::Even && self.chunk(packet, false).is_none()
+    }
+
+    /// Takes note of what the port can do now.
+    fn follow(&mut self) {
+        let caps = self.exit.as_ref().map_or(Caps::empty(), |port| port.effective());
+        self.actions.follow(caps);
+        self.tunnels.follow(caps);
+        self.repeats = caps.contains(Caps::GSO_PARTIAL);
+    }
+
+    /// How a superpacket is to be cut; `None`: not at all, the port does.
+    fn chunk(&self, packet: &Packet, foreign: bool) -> Option<Chunk> {
+        let Some(port) = &self.exit else { return Some(Chunk::FRAME) };
+        let limits = &port.facts.limits;
+        let (inside, carried) = (class(packet, foreign), carried(packet, limits));
+        let at_once = || segments_at_once(packet, header_len(packet), limits);
+        let request = packet.segmentation();
+        if request.flags.contains(SegFlags::PARTIAL) {
+            let takes = self.repeats && self.actions.of(without_id(inside));
+            return (!takes || at_once() < request.count).then_some(Chunk::FRAME);
+        }
+        let place = if carried == PLAIN { Where::Port } else { self.tunnels.of(carried) };
+        let (segments, repeats) = match place {
+            Where::Port if self.actions.of(inside) => (at_once(), false),
+            // Where the port cuts such tunnels too, but does not keep the inner ID.
+            Where::Port | Where::Behind if self.cuts_behind(packet, inside, carried) => {
+                (at_once(), true)
+            }
+            Where::Port | Where::Behind | Where::Here => (1, false),
+        };
+        let whole = segments == request.count && !repeats;
+        let repeats = repeats && segments > 1;
+        (!whole).then_some(Chunk { segments, repeats })
+    }
+
+    /// Whether the port cuts a superpacket of these classes behind headers that it repeats.
+    fn cuts_behind(&self, packet: &Packet, inside: u8, carried: u8) -> bool {
+        let takes = self.repeats && self.actions.of(without_id(inside));
+        takes && carried != PLAIN && can_repeat(packet)
     }
 
     fn decide(&self, packet: &mut Packet, ctx: &mut StageContext<'_>) -> Decision {
@@ -75,20 +120,11 @@ impl Gso {
             Shape::Even => false,
             Shape::Foreign => true,
         };
-        let chunk = match &self.exit {
-            Some(port) if self.actions.of(class(packet, foreign)) => {
-                let header_len = u32::from(packet.meta().layers.levels[0].payload);
-                segments_at_once(packet, header_len, &port.facts.limits)
-            }
-            _ => 1,
-        };
-        if chunk == packet.segments() {
-            return Decision::Leave;
-        }
-        let chunk = if self.rechunks { chunk } else { 1 };
+        let Some(chunk) = self.chunk(packet, foreign) else { return Decision::Leave };
+        let chunk = if self.rechunks { chunk } else { Chunk::FRAME };
         match prepare(packet, chunk, ctx) {
             Ok(prepared) => {
-                ctx.count(if chunk > 1 { RECHUNKED } else { CUT }, 1);
+                ctx.count(if chunk.segments > 1 { RECHUNKED } else { CUT }, 1);
                 Decision::Cut(prepared)
             }
             Err(Refusal::Wait) => Decision::Wait,
@@ -166,8 +202,7 @@ fn ordinary(packet: &Packet) -> Segmentation {
 
 impl Stage for Gso {
     fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, ctx: &mut StageContext<'_>) {
-        let caps = self.exit.as_ref().map_or(Caps::empty(), |port| port.effective());
-        self.actions.follow(caps);
+        self.follow();
         let mut room = out.room();
         while room > 0 {
             if self.go_on(&mut room, out, ctx) != Progress::Done {

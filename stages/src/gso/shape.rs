@@ -3,8 +3,9 @@
 //! A request comes from a port or another stage and is held against the packet: nothing that is cut later
 //! can contradict its own numbers. It promises a verdict for any packet; it changes nothing.
 
+use super::outer::is_repeatable;
 use corelane_runtime::packet::{
-    Csum, L3, L4, Level, MetaFlags, Packet, SMALL_ROOM, SegFlags, SegKind, Segmentation,
+    Csum, L3, L4, Level, MetaFlags, Packet, SMALL_ROOM, SegFlags, SegKind, Segmentation, Tunnel,
 };
 use corelane_wire::ipv4::Ipv4Header;
 use corelane_wire::tcp::TcpHeader;
@@ -29,9 +30,11 @@ pub(super) fn shape(packet: &Packet) -> Shape {
     let meta = packet.meta();
     let Some(level) = level_of(packet, request.kind) else { return Shape::Bad };
     let whole = u32::from(level.payload) + packet.payload_len() == packet.len();
-    let vouched = matches!(meta.l4[0], Csum::Good | Csum::Partial);
+    let index = usize::from(meta.layers.count > 1);
+    let vouched = matches!(meta.l4[index], Csum::Good | Csum::Partial);
+    let carried = index == 0 || is_repeatable(packet);
     let headers = u32::from(level.payload) <= SMALL_ROOM && has_headers(packet, level);
-    if !whole || !vouched || !headers || packet.is_cut() || request.gso_size == 0 {
+    if !whole || !vouched || !carried || !headers || packet.is_cut() || request.gso_size == 0 {
         return Shape::Bad;
     }
     match even(packet, request) {
@@ -39,13 +42,14 @@ pub(super) fn shape(packet: &Packet) -> Shape {
         // The C6 of the field: a train of one is no train.
         Some(_) if request.count == 1 => Shape::Single,
         Some(even) => {
-            let for_ports = even && meta.l4[0] == Csum::Partial && plain(packet, level);
+            let for_ports = even && meta.l4[index] == Csum::Partial;
+            let for_ports = for_ports && (0..=index).all(|index| plain(packet, index));
             if for_ports { Shape::Even } else { Shape::Foreign }
         }
     }
 }
 
-/// The one level of the packet, if it is what the request says.
+/// The innermost level of the packet, if it is what the request says.
 fn level_of(packet: &Packet, kind: SegKind) -> Option<&Level> {
     const UNKNOWABLE: MetaFlags = MetaFlags::FRAGMENT
         .union(MetaFlags::ODD_PSEUDO)
@@ -53,10 +57,10 @@ fn level_of(packet: &Packet, kind: SegKind) -> Option<&Level> {
         .union(MetaFlags::DEEPER);
     let meta = packet.meta();
     let odd = !meta.flags.contains(MetaFlags::PARSED) || meta.flags.intersects(UNKNOWABLE);
-    if odd || meta.layers.count != 1 {
+    if odd {
         return None;
     }
-    let level = &meta.layers.levels[0];
+    let level = meta.layers.innermost()?;
     let kinds = match kind {
         SegKind::None => return None,
         SegKind::Tcp4 => (L3::V4, L4::Tcp),
@@ -97,22 +101,28 @@ fn even(packet: &Packet, request: Segmentation) -> Option<bool> {
     (found == count && found > 0 && sum == payload).then_some(even)
 }
 
-/// Whether the transport header is the first behind the IP header's fixed part or options, and the IPv4
-/// header sum is known to be right or left to be made.
-fn plain(packet: &Packet, level: &Level) -> bool {
+/// Whether the transport header, or that of the tunnel, is the first behind the IP header's fixed part or options,
+/// and the IPv4 header sum is known to be right or left to be made.
+fn plain(packet: &Packet, index: usize) -> bool {
+    let meta = packet.meta();
+    let level = &meta.layers.levels[index];
     let l3 = usize::from(level.l3);
     let at = if level.l3_kind == L3::V6 { l3 + 6 } else { l3 + 9 };
     let next = packet.data().get(at).copied();
-    let named = next == Some(protocol::TCP) || next == Some(protocol::UDP);
-    named && (level.l3_kind == L3::V6 || network_is_sound(packet, level))
+    let named = match (index, meta.layers.count, meta.layers.tunnel) {
+        (0, 2, Tunnel::Gre) => next == Some(protocol::GRE),
+        (0, 2, Tunnel::Ip) => next == Some(protocol::IPV4) || next == Some(protocol::IPV6),
+        _ => next == Some(protocol::TCP) || next == Some(protocol::UDP),
+    };
+    named && (level.l3_kind == L3::V6 || network_is_sound(packet, index))
 }
 
-/// Whether computing the IPv4 header sum anew repairs nothing: it is right, or the sender left it out along
-/// with the length.
-pub(super) fn network_is_sound(packet: &Packet, level: &Level) -> bool {
-    let l3 = usize::from(level.l3);
+/// Whether computing the IPv4 header sum of a level anew repairs nothing: it is right, or the sender left it out
+/// along with the length.
+pub(super) fn network_is_sound(packet: &Packet, index: usize) -> bool {
+    let l3 = usize::from(packet.meta().layers.levels[index].l3);
     let Some(header) = view::<Ipv4Header>(packet.data(), l3) else { return false };
-    match packet.meta().l3[0] {
+    match packet.meta().l3[index] {
         Csum::Good => true,
         Csum::Bad | Csum::Partial => false,
         Csum::Unknown if header.total_length.get() == 0 => true,

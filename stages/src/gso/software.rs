@@ -2,7 +2,7 @@
 //!
 //! It promises that everything needed is set aside before the first segment is made, that segments have the
 //! boundaries that were received where those are known, and that each has the receive time of its own part.
-//! It decides nothing about ports; `chunk` says how many segments stay together.
+//! It decides nothing about ports; [`Chunk`] says how many segments stay together.
 
 use super::header::{Position, Template};
 use corelane_runtime::packet::{CutError, CutPlan, NoBuffer, Packet, SegFlags, Units};
@@ -22,11 +22,33 @@ pub(super) enum Refusal {
     Bad,
 }
 
+/// How many segments stay together, for a port to cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    /// At most so many.
+    pub(super) segments: u16,
+    /// Their headers are those of one segment, which the port repeats: all of them have the same length, and a
+    /// shorter last one stays alone.
+    pub(super) repeats: bool,
+}
+
+impl Chunk {
+    /// Every segment for itself.
+    pub(super) const FRAME: Chunk = Chunk { segments: 1, repeats: false };
+
+    /// Segments of the next packet cut off `rest`; all of them, if nothing remains behind it.
+    fn next(self, rest: &Packet, gso_size: u16) -> u16 {
+        let (segments, size) = (rest.segments(), u32::from(gso_size).max(1));
+        let short = self.repeats && segments > 1 && !rest.payload_len().is_multiple_of(size);
+        self.segments.min(segments - u16::from(short))
+    }
+}
+
 /// What was set aside for a cut, and the numbers it starts from.
 pub(super) struct Prepared {
     plan: CutPlan,
     template: Template,
-    chunk: u16,
+    chunk: Chunk,
 }
 
 /// A superpacket being cut.
@@ -36,7 +58,7 @@ pub(super) struct Cutting {
     plan: CutPlan,
     template: Template,
     /// Wire segments of each packet made.
-    chunk: u16,
+    chunk: Chunk,
     segments_done: u16,
     bytes_done: u32,
 }
@@ -56,14 +78,14 @@ pub(super) enum Made {
 /// Sets aside all that cutting `packet` needs. Makes its header contiguous and its own, no more.
 pub(super) fn prepare(
     packet: &mut Packet,
-    chunk: u16,
+    chunk: Chunk,
     ctx: &mut StageContext<'_>,
 ) -> Result<Prepared, Refusal> {
-    let header_len = u32::from(packet.meta().layers.levels[0].payload);
+    let header_len = header_len(packet);
     packet.make_header_unique(header_len, ctx.buffers).map_err(|NoBuffer| Refusal::Wait)?;
-    let template = Template::read(packet).ok_or(Refusal::Bad)?;
+    let template = Template::read(packet, chunk.repeats).ok_or(Refusal::Bad)?;
     let request = template.request;
-    let size = u32::from(request.gso_size) * u32::from(chunk);
+    let size = u32::from(request.gso_size) * u32::from(chunk.segments);
     let by_parts = request.flags.contains(SegFlags::BY_PARTS);
     let plan = CutPlan::reserve(packet, header_len, size, by_parts, ctx.buffers);
     match plan {
@@ -71,6 +93,11 @@ pub(super) fn prepare(
         Err(CutError::Wait) => Err(Refusal::Wait),
         Err(CutError::TooMany) => Err(Refusal::TooMany),
     }
+}
+
+/// Bytes in front of the payload that is cut.
+pub(super) fn header_len(packet: &Packet) -> u32 {
+    packet.meta().layers.innermost().map_or(0, |level| u32::from(level.payload))
 }
 
 impl Cutting {
@@ -92,22 +119,24 @@ impl Cutting {
     }
 
     /// Makes the next packet.
+    #[inline]
     pub(super) fn next(&mut self, ctx: &mut StageContext<'_>) -> Made {
         let Some(rest) = &mut self.rest else { return Made::Nothing };
-        if rest.segments() <= self.chunk {
+        let request = self.template.request;
+        let segments = self.chunk.next(rest, request.gso_size);
+        if rest.segments() == segments {
             return self.last(ctx);
         }
-        let request = self.template.request;
         let bytes = if request.flags.contains(SegFlags::BY_PARTS) {
-            rest.pieces().take(usize::from(self.chunk)).map(|piece| piece.len).sum()
+            rest.pieces().take(usize::from(segments)).map(|piece| piece.len).sum()
         } else {
-            u32::from(request.gso_size) * u32::from(self.chunk)
+            u32::from(request.gso_size) * u32::from(segments)
         };
         let header_len = self.template.header_len;
-        let made = ctx.segment_of(rest, header_len, bytes, self.chunk, &mut self.plan);
+        let made = ctx.segment_of(rest, header_len, bytes, segments, &mut self.plan);
         let Ok(mut packet) = made else { return Made::Starved };
         self.template.apply(&mut packet, self.position(false));
-        self.segments_done += self.chunk;
+        self.segments_done += segments;
         self.bytes_done += bytes;
         Made::Packet(packet)
     }

@@ -4,7 +4,8 @@
 //! are not seen. It is no cryptographic hash. Fragments and packets without ports hash by addresses and
 //! protocol, packets without IP by their Ethernet addresses.
 
-use corelane_runtime::packet::L3;
+use corelane_runtime::packet::{L3, L4, MetaFlags, Packet};
+use corelane_wire::protocol;
 
 /// An odd constant with no pattern in its bits (the golden ratio).
 const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -80,4 +81,22 @@ pub(crate) fn hash(frame: &[u8], ends: &Ends, key: u64) -> u32 {
     // Addition does not care for order; unlike exclusive-or it does not lose both ends when they are equal.
     let both = fold(a.wrapping_add(b) ^ u64::from(ends.protocol), MIX ^ key);
     (both >> 32) as u32 ^ both as u32
+}
+
+/// The hash of a packet's innermost flow, from its bytes: that of a port is another for every port, and what leaves
+/// must not depend on what ports can do. A fragment is known by its addresses alone, as later ones show no more.
+#[inline]
+pub(crate) fn hash_of(packet: &Packet, key: u64) -> u32 {
+    let meta = packet.meta();
+    let Some(level) = meta.layers.innermost() else {
+        return hash(packet.data(), &Ends::of_ethernet(0), key);
+    };
+    let number = match level.l4_kind {
+        _ if meta.flags.contains(MetaFlags::FRAGMENT) => 0,
+        L4::Tcp => protocol::TCP,
+        L4::Udp => protocol::UDP,
+        L4::Other | L4::None => 0,
+    };
+    let ports = (number != 0).then_some(level.l4);
+    hash(packet.data(), &Ends::of_ip(level.l3_kind, level.l3, number, ports), key)
 }

@@ -12,6 +12,9 @@ use corelane_wire::{L3, L4, Layers, Level, U16, layers, view_mut};
 /// Bytes of headers looked at in a joined packet.
 const HEADERS: usize = 256;
 
+/// Lengths that can hide each other in two levels, each of IP and UDP.
+const HIDDEN_MAX: usize = 4;
+
 /// What a port may have done with packets before they come here.
 pub(super) const NEEDS: [Need; 2] = [
     Need::entry(
@@ -58,35 +61,37 @@ pub(super) fn layers_of_super(frame: &[u8], frame_len: u32) -> Layers {
     copy[..len].copy_from_slice(&frame[..len]);
     let headers = &mut copy[..len];
     let mut found = layers(headers, frame_len);
-    // A level can hide behind lengths of the one around it: at most two more walks.
-    for _ in 0..2 {
-        for level in found.levels() {
-            forget_lengths(headers, level);
+    // Behind each length another can hide: that of UDP behind that of IP, a level behind the one around it.
+    for _ in 0..HIDDEN_MAX {
+        let forgotten = found.levels().iter().filter(|level| forget_lengths(headers, level));
+        if forgotten.count() == 0 {
+            break;
         }
         found = layers(headers, frame_len);
     }
     found
 }
 
-fn forget_lengths(headers: &mut [u8], level: &Level) {
+/// Writes 0 into the length fields of a level; false where they held that already.
+fn forget_lengths(headers: &mut [u8], level: &Level) -> bool {
     let l3 = usize::from(level.l3);
     // The walk refuses a header whose length is shorter than itself, so the version is asked for here.
-    match (level.l3_kind, headers.get(l3).map(|byte| byte >> 4)) {
+    let ip = match (level.l3_kind, headers.get(l3).map(|byte| byte >> 4)) {
         (L3::V4, _) | (L3::None, Some(4)) if l3 > 0 => {
-            if let Some(header) = view_mut::<Ipv4Header>(headers, l3) {
-                header.total_length = U16::ZERO;
-            }
+            view_mut::<Ipv4Header>(headers, l3).map(|header| &mut header.total_length)
         }
-        (L3::V6, _) => {
-            if let Some(header) = view_mut::<Ipv6Header>(headers, l3) {
-                header.payload_length = U16::ZERO;
-            }
-        }
-        _ => {}
+        (L3::V6, _) => view_mut::<Ipv6Header>(headers, l3).map(|header| &mut header.payload_length),
+        _ => None,
+    };
+    let mut forgotten = ip.is_some_and(clear);
+    if level.l4_kind == L4::Udp {
+        let udp = view_mut::<UdpHeader>(headers, usize::from(level.l4));
+        forgotten |= udp.is_some_and(|header| clear(&mut header.length));
     }
-    if level.l4_kind == L4::Udp
-        && let Some(header) = view_mut::<UdpHeader>(headers, usize::from(level.l4))
-    {
-        header.length = U16::ZERO;
-    }
+    forgotten
+}
+
+/// Makes a field 0; false if it was.
+fn clear(field: &mut U16) -> bool {
+    std::mem::replace(field, U16::ZERO) != U16::ZERO
 }

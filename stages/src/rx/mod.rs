@@ -4,6 +4,7 @@
 pub(crate) mod flow;
 pub(crate) mod hardware;
 mod plain;
+mod request;
 mod software;
 #[cfg(test)]
 mod tests;

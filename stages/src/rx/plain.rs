@@ -8,7 +8,8 @@ use super::flow::Ends;
 use super::software::Found;
 use corelane_runtime::packet::{L3, L4, Layers, Level, MetaFlags};
 use corelane_wire::ethernet::ethertype;
-use corelane_wire::{protocol, vxlan};
+use corelane_wire::layers::is_tunnel_port;
+use corelane_wire::protocol;
 
 const ETHERNET: u32 = 14;
 const IPV4: u32 = 20;
@@ -51,7 +52,7 @@ pub(super) fn look(frame: &[u8], len: u32) -> Option<Found> {
         }
         protocol::UDP => {
             let (port, length) = (word(frame, l4 + 2)? as u16, word(frame, l4 + 4)?);
-            let usual = length >= UDP && l4 + length <= end && !vxlan::PORTS.contains(&port);
+            let usual = length >= UDP && l4 + length <= end && !is_tunnel_port(port);
             (L4::Udp, l4 + UDP, if usual { l4 + length } else { 0 })
         }
         _ => return None,

@@ -4,9 +4,9 @@
 //! in the packet. It reads headers only.
 
 use super::flow::{self, Ends};
-use super::{hardware, plain};
+use super::{hardware, plain, request};
 use corelane_runtime::packet::{self, Buffers, MetaFlags, NoBuffer, Packet, SMALL_ROOM};
-use corelane_wire::{Fragment, L3, L4, Layers, Level, layers};
+use corelane_wire::{Fragment, L3, L4, Layers, Level, Tunnel, layers};
 
 /// Bytes made contiguous at the front of every packet.
 pub const CONTIGUOUS: u32 = 256;
@@ -52,7 +52,24 @@ fn look(packet: &mut Packet, buffers: &mut Buffers) -> Result<Found, NoBuffer> {
         packet.pull_up(SMALL_ROOM, buffers)?;
         found = walk(packet);
     }
-    Ok(gather(&found, packet.len(), packet.is_super()))
+    let mut gathered = gather(&found, packet.len(), packet.is_super());
+    if packet.is_super() {
+        if let Some(level) = request::outermost(packet, &found) {
+            gathered.keep(level);
+        }
+        request::settle_seed(packet, &found, &gathered);
+    }
+    Ok(gathered)
+}
+
+impl Found {
+    /// Keeps one level, with what of it is not usual. The flow is still that of what is inside.
+    fn keep(&mut self, level: &Level) {
+        self.layers = packet::Layers::default();
+        (self.layers.levels[0], self.layers.count) = (convert(level), 1);
+        self.facts = facts_of(level, true);
+        self.payload = payload_len(level);
+    }
 }
 
 fn walk(packet: &Packet) -> Layers {
@@ -75,6 +92,9 @@ pub(super) fn gather(walked: &Layers, len: u32, joined: bool) -> Found {
         if matches!(level.l4_kind, L4::Tcp | L4::Udp) {
             payload = payload_len(level);
         }
+    }
+    if layers.count == 2 {
+        layers.tunnel = tunnel_of(walked.tunnel);
     }
     facts.set(MetaFlags::DEEPER, walked.deeper);
     let end = if layers.count > 0 { walked.levels[0].limit } else { len };
@@ -116,6 +136,19 @@ fn kind_of(level: &Level) -> packet::L3 {
         L3::None => packet::L3::None,
         L3::V4 => packet::L3::V4,
         L3::V6 => packet::L3::V6,
+    }
+}
+
+/// Tunnels whose header has another length, or which number their packets, are none that a port or a later
+/// stage could take for one of the usual ones.
+fn tunnel_of(walked: Tunnel) -> packet::Tunnel {
+    match walked {
+        Tunnel::None => packet::Tunnel::None,
+        Tunnel::Vxlan => packet::Tunnel::Vxlan,
+        Tunnel::Geneve => packet::Tunnel::Geneve,
+        Tunnel::Gre => packet::Tunnel::Gre,
+        Tunnel::Ip => packet::Tunnel::Ip,
+        Tunnel::VxlanGpe | Tunnel::Erspan => packet::Tunnel::Other,
     }
 }
 

@@ -4,14 +4,14 @@ use super::software::gather;
 use super::{INFO, Rx, describe, plain};
 use crate::fixture::{KEY, chained, received};
 use corelane_runtime::packet::{
-    Burst, Csum, L3, L4, Level, MetaFlags, SegFlags, SegKind, Segmentation,
+    Burst, Csum, L3, L4, Level, MetaFlags, SegFlags, SegKind, Segmentation, Tunnel,
 };
 use corelane_runtime::port::{Direction, QueueReport, RxQueue};
 use corelane_runtime::stage::{Progress, StageContext};
 use corelane_runtime::testing::Harness;
 use corelane_wire::layers;
 use corelane_wire::testing::{
-    Extension, FrameBuilder, Ipv4, Ipv6, Tcp, Udp, Vxlan, address_v6, strategies,
+    Extension, FrameBuilder, Geneve, Gre, Ipv4, Ipv6, Tcp, Udp, Vxlan, address_v6, strategies,
 };
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -86,6 +86,40 @@ fn the_payload_is_the_innermost_that_a_checksum_covers() {
 }
 
 #[test]
+fn how_the_inner_level_is_carried() {
+    let outer = || FrameBuilder::new().ipv4(Ipv4::default());
+    let packet = || FrameBuilder::bare().ipv6(Ipv6::default()).tcp(Tcp::default()).payload(b"hi");
+    let frame = || FrameBuilder::new().ipv6(Ipv6::default()).tcp(Tcp::default()).payload(b"hi");
+    let gpe = Vxlan { flags: 0x0c, next_protocol: 3, ..Vxlan::default() };
+    let erspan = Gre { protocol: Some(0x88be), ..Gre::default() };
+    let cases = [
+        (outer().udp(Udp::vxlan()).vxlan(Vxlan::default()).inside(frame()), Tunnel::Vxlan),
+        (outer().udp(Udp::geneve()).geneve(Geneve::default()).inside(frame()), Tunnel::Geneve),
+        (outer().udp(Udp::geneve()).geneve(Geneve::default()).inside(packet()), Tunnel::Geneve),
+        (outer().gre(Gre::default()).inside(frame()), Tunnel::Gre),
+        (outer().gre(Gre::default()).inside(packet()), Tunnel::Gre),
+        (outer().inside(packet()), Tunnel::Ip),
+        (outer().udp(Udp::vxlan()).vxlan(gpe).inside(frame()), Tunnel::Other),
+        (outer().gre(erspan).inside(frame()), Tunnel::Other),
+    ];
+    let mut harness = harness();
+    for (builder, tunnel) in cases {
+        let packet = received(&mut harness, &builder.build(), &[]);
+        let layers = packet.meta().layers;
+        assert_eq!((layers.count, layers.tunnel), (2, tunnel));
+        assert_eq!((packet.payload_len(), layers.levels[1].l4_kind), (2, L4::Tcp));
+        assert_eq!(packet.meta().flags, MetaFlags::PARSED | MetaFlags::HASHED);
+        harness.release([packet]);
+    }
+    // What is inside is no IP packet: then there is no level inside.
+    let arp = outer().udp(Udp::geneve()).geneve(Geneve::default()).payload(&[0x08; 60]);
+    let packet = received(&mut harness, &arp.build(), &[]);
+    let layers = packet.meta().layers;
+    assert_eq!((layers.count, layers.tunnel), (1, Tunnel::None));
+    harness.release([packet]);
+}
+
+#[test]
 fn facts_that_keep_a_packet_from_being_joined() {
     let fragment = Ipv4 { more_fragments: true, dont_fragment: false, ..Ipv4::default() };
     let extension = |extension| Ipv6 { extensions: vec![extension], ..Ipv6::default() };
@@ -118,22 +152,25 @@ fn facts_that_keep_a_packet_from_being_joined() {
 fn a_joined_packet_is_as_long_as_its_frame_whatever_its_length_fields_say() {
     for total_length in [0, 40, 1500, 8, u16::MAX] {
         let ip = Ipv4 { total_length: Some(total_length), ..Ipv4::default() };
-        let frame = FrameBuilder::new().ipv4(ip).tcp(Tcp::default()).payload_len(70_000).build();
-        let mut harness = harness();
-        let mut packet = harness.packet(&frame);
-        let flags = SegFlags::empty();
-        packet.set_segmentation(Segmentation {
-            kind: SegKind::Tcp4,
-            gso_size: 1400,
-            count: 50,
-            flags,
-        });
-        describe(&mut packet, KEY, &mut harness.buffers).expect("a buffer");
-        assert_eq!(packet.payload_len(), 70_000, "total length {total_length}");
-        assert_eq!(packet.meta().layers.levels[0].payload, 54);
-        assert_eq!(packet.meta().trailer, 0);
-        assert!(!packet.meta().flags.contains(MetaFlags::OVERRUN));
-        harness.release([packet]);
+        let inner = || FrameBuilder::new().ipv4(ip.clone()).tcp(Tcp::default()).payload_len(70_000);
+        let udp = Udp { length: Some(total_length), ..Udp::geneve() };
+        let outer = FrameBuilder::new().ipv4(ip.clone()).udp(udp).geneve(Geneve::default());
+        let gre = FrameBuilder::new().ipv4(ip.clone()).gre(Gre::default());
+        for (frame, payload) in
+            [(inner(), 54), (outer.inside(inner()), 104), (gre.inside(inner()), 92)]
+        {
+            let mut harness = harness();
+            let mut packet = harness.packet(&frame.build());
+            let flags = SegFlags::empty();
+            let request = Segmentation { kind: SegKind::Tcp4, gso_size: 1400, count: 50, flags };
+            packet.set_segmentation(request);
+            describe(&mut packet, KEY, &mut harness.buffers).expect("a buffer");
+            assert_eq!(packet.payload_len(), 70_000, "total length {total_length}");
+            let innermost = packet.meta().layers.innermost().expect("a level").payload;
+            assert_eq!((innermost, packet.meta().trailer), (payload, 0));
+            assert!(!packet.meta().flags.contains(MetaFlags::OVERRUN));
+            harness.release([packet]);
+        }
     }
 }
 
@@ -227,7 +264,7 @@ proptest! {
 
     #[test]
     fn the_quick_look_finds_what_the_walk_finds_or_nothing(
-        sound in strategies::plain_frame(),
+        sound in strategies::frame(),
         hostile in strategies::hostile(),
         prefix in 0_usize..120,
     ) {

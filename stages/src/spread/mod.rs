@@ -1,8 +1,5 @@
-//! The step that spreads packets over the copies of the actor behind a ring.
-//!
-//! It promises that a flow always goes to the same copy, so that its order is kept, and that which copy that is
-//! cannot be foreseen without the plan's hash key. The planner puts it where a ring has several ways or a port
-//! has fewer queues than there are copies; no description names it, so it is in no registry.
+//! The step that spreads packets over the copies of the actor behind a ring. It is in no registry.
+#![doc = include_str!("README.md")]
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,5 @@
-//! `Tx`: hands packets to a port.
-//!
-//! What the port cannot take as it is, is mended or dropped by rule before it sees it: a packet of several
-//! parts is copied into one piece for a port that takes no others (counted as a copy); a frame whose IP
-//! packet is longer than the port's MTU, and a superpacket whose segments would be, is dropped as `too_big`.
-//! What the port has no room for waits, or is dropped as `tx_full` where the description says so.
-//!
-//! A port that begins to fail at something it granted takes that out of its capabilities and leaves the
-//! packets that ask for it. They are finished anew here, as are those that were on their way: what leaves is the
-//! same. Until then that costs one comparison a burst.
+//! `Tx`: hands packets to a port, and finishes anew what the port can no longer do.
+#![doc = include_str!("README.md")]
 
 mod again;
 mod config;

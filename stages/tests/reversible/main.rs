@@ -5,9 +5,11 @@
 //! judged by `oracle`, which shares no code with the stages.
 
 mod behaviour;
+mod carried;
 mod cases;
 mod cut_ports;
 mod cut_tables;
+mod inside;
 mod merge_ip;
 mod merge_tcp;
 mod merge_udp;

@@ -105,7 +105,7 @@ fn limits() -> impl Strategy<Value = Limits> {
         tso_bytes,
         tso_segments,
         header_len,
-        mtu: None,
+        ..Limits::default()
     })
 }
 

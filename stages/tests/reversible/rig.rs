@@ -1,6 +1,6 @@
 //! The stages under test, each in its own harness, and packets on their way through them.
 
-use corelane_runtime::packet::{Csum, L3, Packet};
+use corelane_runtime::packet::{Csum, L3, L4, Packet};
 use corelane_runtime::stage::Declared;
 use corelane_runtime::testing::Harness;
 use corelane_stages::checksum_validate::{ChecksumValidate, OnBad};
@@ -51,6 +51,11 @@ pub(crate) enum Proof {
     Nobody,
 }
 
+/// Whether the UDP header at `l4` says that there is no checksum.
+fn has_none(frame: &[u8], l4: u16) -> bool {
+    frame[usize::from(l4) + 6..][..2] == [0, 0]
+}
+
 /// Validation, merging and cutting.
 pub(crate) struct Rig {
     pub(crate) validate: Harness,
@@ -88,13 +93,19 @@ impl Rig {
         let mut packets: Vec<Packet> = frames.iter().map(|frame| self.arrive(frame)).collect();
         for (packet, frame) in packets.iter_mut().zip(frames) {
             let layers = packet.meta().layers;
-            let complete = layers.count == 1 && packet.payload_len() > 0 && !packet.is_cut();
+            let complete = layers.count > 0 && packet.payload_len() > 0 && !packet.is_cut();
             if proof == Proof::Device && complete && problems(&frame.bytes).is_empty() {
-                let meta = packet.meta_mut();
-                if layers.levels[0].l3_kind == L3::V4 {
-                    meta.l3[0] = Csum::Good;
+                for (index, level) in layers.levels[..usize::from(layers.count)].iter().enumerate()
+                {
+                    let none = level.l4_kind == L4::Udp && has_none(&frame.bytes, level.l4);
+                    let meta = packet.meta_mut();
+                    if level.l3_kind == L3::V4 {
+                        meta.l3[index] = Csum::Good;
+                    }
+                    if matches!(level.l4_kind, L4::Tcp | L4::Udp) && !none {
+                        meta.l4[index] = Csum::Good;
+                    }
                 }
-                meta.l4[0] = Csum::Good;
             }
         }
         packets

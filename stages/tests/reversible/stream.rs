@@ -3,6 +3,7 @@
 //! A flow mostly sends equal segments in order, so that there is much to merge; now and then something odd
 //! happens. It promises frames that a capture could hold, and that shrinking leads to short streams.
 
+use crate::inside::inside;
 use crate::rig::Frame;
 use corelane_wire::tcp::TcpFlags;
 use corelane_wire::testing::{Checksum, Extension, FrameBuilder, Ipv4, Ipv6, Tcp, Udp, address_v6};
@@ -137,11 +138,17 @@ struct Sender {
 impl Stream {
     /// The frames, received at different times.
     pub(crate) fn frames(&self) -> Vec<Frame> {
+        self.frames_through(|_, frame| frame)
+    }
+
+    /// The frames, each changed on its way by `path`, which is told of which flow it is.
+    pub(crate) fn frames_through(&self, mut path: impl FnMut(usize, Frame) -> Frame) -> Vec<Frame> {
         let mut senders: Vec<Sender> = self.flows.iter().zip(0..).map(Sender::new).collect();
         let mut frames = Vec::new();
         for (at, (flow, event)) in self.events.iter().enumerate() {
-            let sender = &mut senders[flow.index(self.flows.len())];
-            for mut frame in sender.send(event) {
+            let flow = flow.index(self.flows.len());
+            for frame in senders[flow].send(event) {
+                let mut frame = path(flow, frame);
                 frame.time = 1000 + at as u64;
                 frames.push(frame);
             }
@@ -346,7 +353,8 @@ impl Sender {
     }
 }
 
-/// The 5-tuple of a frame, or its addresses where ports cannot be read; what must stay in order.
+/// The 5-tuple of a frame, or its addresses where ports cannot be read; what must stay in order. In a tunnel, that
+/// of the frame inside, between those outer addresses.
 pub(crate) fn flow_of(frame: &[u8]) -> Vec<u8> {
     let mut at = 12;
     while frame.get(at..at + 2) == Some(&[0x81, 0x00]) {
@@ -363,6 +371,9 @@ pub(crate) fn flow_of(frame: &[u8]) -> Vec<u8> {
         fragment |= next == 44;
         next = header[0];
         l4 += 8 + usize::from(header[1]) * 8;
+    }
+    if let (false, Some((id, inner))) = (fragment, inside(ip, next, l4)) {
+        return [addresses, &id, &flow_of(&inner)].concat();
     }
     match ip.get(l4..l4 + 4) {
         Some(ports) if !fragment => [addresses, &[next], ports].concat(),

@@ -21,6 +21,13 @@ pub mod ethertype {
     /// The tag type used for stacked VLANs before 802.1ad.
     pub const OLD_SERVICE_VLAN: u16 = 0x9100;
 
+    /// An Ethernet frame, where an EtherType says what a tunnel carries (RFC 1701).
+    pub const TRANSPARENT_ETHERNET: u16 = 0x6558;
+    /// ERSPAN of type I or II, in GRE.
+    pub const ERSPAN: u16 = 0x88be;
+    /// ERSPAN of type III, in GRE.
+    pub const ERSPAN_3: u16 = 0x22eb;
+
     /// Whether a VLAN tag follows ([`crate::vlan::VlanTag`]).
     #[inline]
     pub const fn is_vlan(ethertype: u16) -> bool {

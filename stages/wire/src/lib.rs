@@ -4,8 +4,8 @@
 //!
 //! 1. [`layers()`] walks the headers of a frame once and gives offsets and facts ([`Layers`],
 //!    [`Level`]); everything later works from those and parses nothing again.
-//! 2. One module a format ([`ethernet`], [`vlan`], [`llc`], [`ipv4`], [`ipv6`], [`tcp`], [`udp`],
-//!    [`vxlan`]) has its header as a struct of network-order fields. [`view`] and [`view_mut`] lay
+//! 2. One module a format ([`ethernet`], [`vlan`], [`llc`], [`arp`], [`ipv4`], [`ipv6`], [`icmp`],
+//!    [`tcp`], [`udp`], [`vxlan`], [`geneve`], [`gre`]) has its header as a struct of network-order fields. [`view`] and [`view_mut`] lay
 //!    that struct over the bytes of a packet without copying; the same struct is the value to write
 //!    a new header from ([`IntoBytes::as_bytes`]).
 //! 3. [`pseudo`] gives the pseudo-header sum of a level, [`Level::coverage`] the bytes its checksum
@@ -25,7 +25,11 @@
 //! flow, and knows neither ports nor offloads.
 #![forbid(unsafe_code)]
 
+pub mod arp;
 pub mod ethernet;
+pub mod geneve;
+pub mod gre;
+pub mod icmp;
 pub mod ipv4;
 pub mod ipv6;
 pub mod layers;
@@ -39,7 +43,7 @@ pub mod udp;
 pub mod vlan;
 pub mod vxlan;
 
-pub use layers::{Coverage, Fragment, L3, L4, Layers, Level, layers};
+pub use layers::{Coverage, Fragment, L3, L4, Layers, Level, Tunnel, layers};
 pub use zerocopy::network_endian::{U16, U32};
 pub use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 

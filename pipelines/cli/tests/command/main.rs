@@ -11,3 +11,4 @@ mod ready;
 mod reports;
 mod signals;
 mod support;
+mod trials;

@@ -22,6 +22,18 @@ const BUMP: &str = r#"Pipeline(
     },
 )"#;
 
+/// Everything that can be wrong with a run: frames, numbers, what cannot be planned.
+const TESTED: &str = r#"Pipeline(
+    name: "tested",
+    ports: { "a": Emulated, "b": Emulated },
+    chains: { "main": [Rx("a"), Gro, Tx("b")] },
+    tests: [
+        Test(name: "wrong", caps: ["none", "lies"], counters: { "main.Gro.merged": 7 },
+             send: { "a": [Frame([Eth(), Ipv4(), Udp(), Payload(9)])] },
+             expect: { "b": [Frame([Eth(), Ipv4(ttl: 3), Udp(checksum: Good)]), Frame([Eth()])] }),
+    ],
+)"#;
+
 /// A folder with descriptions.
 struct Bench {
     folder: tempfile::TempDir,
@@ -31,6 +43,7 @@ impl Bench {
     fn new() -> Bench {
         let bench = Bench { folder: tempfile::tempdir().expect("a folder") };
         bench.file("bump.ron", BUMP);
+        bench.file("tested.ron", TESTED);
         bench.file("wrong.ron", &BUMP.replace("Gro", "Grow"));
         bench.file(
             "doubtful.ron",
@@ -110,6 +123,8 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("stages", &["stages", "Pcap"]),
     ("stages", &["stages", "Emulated"]),
     ("doctor", &["doctor"]),
+    ("test", &["test", "preset:bump"]),
+    ("test", &["test", "tested.ron"]),
 ];
 
 #[test]

@@ -1,6 +1,6 @@
 //! What each capability means, for people who meet it in a table.
 //!
-//! The words are those of the capabilities' own documentation; a test holds the two together.
+//! The words are the first sentence of the capabilities' own documentation; a test holds the two together.
 
 /// Every capability, as written in descriptions, and what it means.
 const MEANINGS: &[(&str, &str)] = &[
@@ -28,7 +28,10 @@ const MEANINGS: &[(&str, &str)] = &[
     ("tx_generic", "Transmit: finishes any partial checksum given its start and field"),
     ("tx_sctp", "Transmit: fills SCTP CRCs"),
     ("tx_outer_ip", "Transmit: fills the outer IPv4 header checksum of a tunnel"),
-    ("tx_outer_udp", "Transmit: fills the outer UDP checksum of a tunnel"),
+    (
+        "tx_outer_udp",
+        "Transmit: finishes the partial outer UDP checksum of a tunnel along with the inner checksum that it covers",
+    ),
     ("tso4", "Transmit: cuts TCP over IPv4, IDs counting up"),
     ("tso6", "Transmit: cuts TCP over IPv6"),
     ("tso_fixed_id", "Transmit: cuts TCP over IPv4 with one and the same ID"),
@@ -45,15 +48,24 @@ const MEANINGS: &[(&str, &str)] = &[
     ("vlan_insert", "Transmit: puts a VLAN tag in"),
     (
         "gso_partial",
-        "Transmit: cuts behind headers that it copies as they are (GSO_PARTIAL of Linux)",
+        "Transmit: cuts TCP in any tunnel behind headers that it copies as they are (GSO_PARTIAL of Linux)",
     ),
-    ("tso_vxlan", "Transmit: cuts TCP inside VXLAN"),
-    ("tso_vxlan_csum", "Transmit: cuts TCP inside VXLAN and fills the outer UDP checksum"),
-    ("tso_geneve", "Transmit: cuts TCP inside Geneve"),
-    ("tso_geneve_csum", "Transmit: cuts TCP inside Geneve and fills the outer UDP checksum"),
-    ("tso_gre", "Transmit: cuts TCP inside GRE"),
+    (
+        "tso_vxlan",
+        "Transmit: cuts TCP inside VXLAN, over IPv4 or IPv6, the outer UDP checksum being 0",
+    ),
+    (
+        "tso_vxlan_csum",
+        "Transmit: cuts TCP inside VXLAN and finishes the partial outer UDP checksum of each segment",
+    ),
+    ("tso_geneve", "Transmit: cuts TCP inside Geneve, as `TSO_VXLAN` does inside VXLAN"),
+    (
+        "tso_geneve_csum",
+        "Transmit: cuts TCP inside Geneve and finishes the partial outer UDP checksum of each segment",
+    ),
+    ("tso_gre", "Transmit: cuts TCP inside GRE without checksum, as `TSO_VXLAN` does inside VXLAN"),
     ("tso_gre_csum", "Transmit: cuts TCP inside GRE and fills the GRE checksum"),
-    ("tso_ipip", "Transmit: cuts TCP inside IP in IP"),
+    ("tso_ipip", "Transmit: cuts TCP inside IP in IP, as `TSO_VXLAN` does inside VXLAN"),
 ];
 
 /// What a capability means, one sentence without a full stop; empty for one that does not exist.
@@ -79,7 +91,8 @@ mod tests {
             let mut words: Vec<&str> = words.collect();
             words.reverse();
             let documented = words.join(" ");
-            assert_eq!(meaning(&name.to_lowercase()), documented.trim_end_matches('.'), "{name}");
+            let (first, _) = documented.split_once(". ").unwrap_or((&documented, ""));
+            assert_eq!(meaning(&name.to_lowercase()), first.trim_end_matches('.'), "{name}");
         }
         assert_eq!(MEANINGS.len(), Caps::all().iter().count());
     }

@@ -48,6 +48,10 @@ pub struct KnownPort {
     pub header_bytes: u16,
     /// Largest IP packet, if there is a limit.
     pub mtu: Option<u32>,
+    /// UDP ports behind which it looks for VXLAN.
+    pub vxlan_ports: Vec<u16>,
+    /// UDP ports behind which it looks for Geneve.
+    pub geneve_ports: Vec<u16>,
     /// Most queues per direction; null: as many as are asked for.
     pub queues: Option<u16>,
     /// What it does other than it says, in an emulation.
@@ -201,6 +205,8 @@ fn port((name, origin): (String, Origin), record: Record) -> KnownPort {
         tso_segments: facts.limits.tso_segments,
         header_bytes: facts.limits.header_len,
         mtu: facts.limits.mtu,
+        vxlan_ports: facts.limits.vxlan_ports.iter().collect(),
+        geneve_ports: facts.limits.geneve_ports.iter().collect(),
         queues: facts.queues,
         lies: lies.collect(),
         record,

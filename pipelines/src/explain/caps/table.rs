@@ -51,6 +51,12 @@ fn limits(port: &KnownPort, style: Style) -> String {
         "cuts packets of up to {} B in up to {} segments with up to {} B of headers; {mtu}",
         port.tso_bytes, port.tso_segments, port.header_bytes
     );
+    for (kind, ports) in [("VXLAN", &port.vxlan_ports), ("Geneve", &port.geneve_ports)] {
+        if !ports.is_empty() {
+            let ports = ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
+            let _ = write!(text, "; looks for {kind} behind UDP port {ports}");
+        }
+    }
     let _ = match port.queues {
         Some(queues) => write!(text, "; {queues} queues per direction"),
         None => write!(text, "; as many queues as are asked for"),

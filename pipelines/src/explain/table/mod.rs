@@ -3,9 +3,11 @@
 //! Rows are as wide as asked for; a reason that is longer goes on below itself. Names and reasons come from the
 //! description and from devices, and are shown without anything that would drive a terminal.
 
+mod brief;
 mod layout;
 mod rows;
 
+pub(super) use brief::write as brief;
 pub(super) use layout::beside;
 pub(super) use rows::{Row, core_lines, ring_lines, stage_rows};
 
@@ -94,14 +96,22 @@ fn port_line(port: &PlanPort, widest: usize) -> String {
     if port.verified {
         known.push_str(", and tried");
     }
-    format!("{:widest$}  {} ({}): {known}; {mtu}; {queues}", port.name, port.kind, port.place)
+    let mut line =
+        format!("{:widest$}  {} ({}): {known}; {mtu}; {queues}", port.name, port.kind, port.place);
+    if !port.addresses.is_empty() {
+        line.push_str(&format!("; {}", port.addresses.join(", ")));
+    }
+    if !port.gateways.is_empty() {
+        line.push_str(&format!("; gateway {}", port.gateways.join(", ")));
+    }
+    line
 }
 
 fn bytes(explanation: &Explanation) -> Vec<String> {
     let size = |mtu: Option<u32>| mtu.map_or("no limit".to_owned(), |mtu| mtu.to_string());
     let line = |way: &super::Bytes| {
         let (inside, out) = (size(way.mtu_in), size(way.mtu_out));
-        let added = if way.added > 0 { format!(" +{} B", way.added) } else { String::new() };
+        let added = if way.added == 0 { String::new() } else { format!(" {:+} B", way.added) };
         format!("{} {inside}{added} -> {} {out}: {}", way.from, way.to, way.reason)
     };
     let mut lines: Vec<String> = explanation.bytes.iter().map(line).collect();

@@ -29,12 +29,12 @@ impl Row {
     }
 }
 
-/// A stage as the file writes it, as far as it fits the first column.
-fn cut(text: &str) -> String {
-    if text.chars().nth(LABEL_MAX).is_none() {
+/// A stage as the file writes it, as far as it fits so many columns.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    if text.chars().nth(most).is_none() {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(LABEL_MAX - 1).collect();
+    let kept: String = text.chars().take(most - 1).collect();
     kept + "\u{2026}"
 }
 
@@ -58,8 +58,8 @@ pub(super) fn title(chain: &Chain, actors: &[Actor]) -> String {
 pub(in crate::explain) fn stage_rows(stage: &Stage) -> Vec<Row> {
     let written = stage.written.split_whitespace().collect::<Vec<_>>().join(" ");
     let label = match stage.added {
-        true => cut(&format!("    + {written}")),
-        false => cut(&format!("{:3} {written}", stage.index)),
+        true => cut(&format!("    + {written}"), LABEL_MAX),
+        false => cut(&format!("{:3} {written}", stage.index), LABEL_MAX),
     };
     let groups = merge::groups(&stage.verdicts);
     let mut rows = match groups.as_slice() {
@@ -96,7 +96,7 @@ fn reason_of(group: &Group) -> String {
 
 /// Where a stage without needs works: here, if it works on packets at all. Bringing them in and handing them out
 /// is no work of either.
-fn own_place(stage: &Stage) -> Option<Where> {
+pub(super) fn own_place(stage: &Stage) -> Option<Where> {
     (stage.kind != RING && stage.port.is_none()).then_some(Where::Software)
 }
 

@@ -2,8 +2,11 @@
 //!
 //! It imitates what the common key `caps` says, as far as it has units for it. `stall: [("0s", "1s")]` names times
 //! of the run in which it sends nothing, to see back-pressure; `fail: [("tso4", "1ms")]` what it no longer does
-//! from then on, `fail: [("tx_tcp4", After(1000))]` after so many packets of a queue.
+//! from then on, `fail: [("tx_tcp4", After(1000))]` after so many packets of a queue. `vxlan_ports: [4789, 8472]` and
+//! `geneve_ports: [6081]` name the UDP ports behind which it looks for tunnels, in the place of those of its record.
+//! `read: "in.pcap"` gives it the frames of a capture, `write: "out.pcap"` keeps what it sends.
 
+mod files;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -11,14 +14,15 @@ mod values;
 
 use super::{PortConfig, too_many_queues, wrong};
 use crate::spec::Common;
-use corelane_device::emulated::{Failing, Faults, Generate, Stall, Traffic};
+use corelane_device::emulated::{Collector, Failing, Faults, Generate, Sink, Stall, Traffic};
 use corelane_device::{Emulated, EmulatedConfig, caps, probe};
 use corelane_runtime::Error;
-use corelane_runtime::offload::{Caps, Facts, Limits};
+use corelane_runtime::offload::{Caps, Facts, Limits, UdpPorts};
 use corelane_runtime::port::Port;
 use corelane_runtime::stage::{Args, ConfigError};
 use corelane_stages::config;
 use serde::Deserialize;
+use std::path::Path;
 use traffic::TrafficSpec;
 use values::{Failure, Window};
 
@@ -26,14 +30,20 @@ use values::{Failure, Window};
 #[serde(deny_unknown_fields, default)]
 struct Spec {
     traffic: Option<TrafficSpec>,
+    read: Option<String>,
+    write: Option<String>,
     stall: Vec<Window>,
     fail: Vec<Failure>,
+    vxlan_ports: Option<Vec<u16>>,
+    geneve_ports: Option<Vec<u16>>,
 }
 
 struct Config {
-    /// All but the name and the queues that are wanted.
+    /// All but the name, the queues that are wanted, and what files hold.
     device: EmulatedConfig,
     facts: Facts,
+    read: Option<String>,
+    write: Option<String>,
 }
 
 pub(super) fn configure(
@@ -51,6 +61,9 @@ pub(super) fn configure(
         facts.limits.mtu = common.mtu.or(facts.limits.mtu);
     }
     let mut mistakes = Vec::new();
+    if let Some(facts) = &mut device.imitates {
+        mistakes.extend(tunnel_ports(&spec, &mut facts.limits));
+    }
     device.faults = faults(&spec, common);
     if spec.stall.iter().any(|window| window.0.is_empty()) {
         let message = "in `stall` a time of standing still ends before it begins; write the earlier time first";
@@ -64,6 +77,11 @@ pub(super) fn configure(
             Traffic::None
         }
     };
+    if spec.read.is_some() && spec.traffic.is_some() {
+        let message =
+            "it cannot receive a capture and traffic of its own; leave out `read` or `traffic`";
+        mistakes.extend(wrong("read", message));
+    }
     let mut facts = device.facts();
     mistakes.extend(too_many_queues(common, &facts));
     match failing(&spec, &facts) {
@@ -86,7 +104,30 @@ pub(super) fn configure(
         facts = probed;
     }
     facts.queues = common.queues.or(facts.queues);
-    Ok(Box::new(Config { device, facts }))
+    Ok(Box::new(Config { device, facts, read: spec.read, write: spec.write }))
+}
+
+/// Takes over the UDP ports of tunnels that the port is told itself.
+fn tunnel_ports(spec: &Spec, limits: &mut Limits) -> Vec<ConfigError> {
+    let lists = [
+        ("vxlan_ports", &spec.vxlan_ports, &mut limits.vxlan_ports, 4789),
+        ("geneve_ports", &spec.geneve_ports, &mut limits.geneve_ports, 6081),
+    ];
+    let mut mistakes = Vec::new();
+    for (key, written, known, usual) in lists {
+        let Some(written) = written else { continue };
+        match UdpPorts::of(written) {
+            Some(ports) => *known = ports,
+            None => {
+                let most = UdpPorts::MOST;
+                let text = format!(
+                    "`{key}` holds up to {most} UDP ports from 1 on, such as [{usual}]; give those behind which the device looks"
+                );
+                mistakes.extend(wrong(key, text));
+            }
+        }
+    }
+    mistakes
 }
 
 fn faults(spec: &Spec, common: &Common) -> Faults {
@@ -125,6 +166,10 @@ impl PortConfig for Config {
         true
     }
 
+    fn files(&self) -> Vec<&Path> {
+        self.read.iter().chain(&self.write).map(Path::new).collect()
+    }
+
     fn drop_reasons(&self) -> Vec<&'static str> {
         vec!["too_large_for_pool", "unsupported_request", "over_mtu"]
     }
@@ -140,7 +185,23 @@ impl PortConfig for Config {
             );
             return Err(Error::user(format!("port {name}"), message));
         }
-        let device = EmulatedConfig { name: name.to_owned(), queues, ..self.device.clone() };
-        Ok(Box::new(Emulated::open(device)?))
+        let mut device = EmulatedConfig { name: name.to_owned(), queues, ..self.device.clone() };
+        let mut file = None;
+        if let Some(path) = &self.read {
+            let (frames, read) = files::read(name, path)?;
+            (device.rx, file) = (Traffic::Frames { frames, repeat: false }, Some(read));
+        }
+        let nic: Box<dyn Port> = match &self.write {
+            None => Box::new(Emulated::open(device)?),
+            Some(path) => {
+                let sent = Collector::new();
+                device.tx = Sink::Collect(sent.clone());
+                Box::new(files::Recorded::new(name, Emulated::open(device)?, sent, path)?)
+            }
+        };
+        Ok(match file {
+            None => nic,
+            Some(_file) => Box::new(files::Reading { nic, _file }),
+        })
     }
 }

@@ -1,11 +1,15 @@
 //! The key `traffic` of an emulated port: what it receives.
 //!
 //! `traffic: (flows: 1000, size: Imix, protocol: Udp, order: Zipf(1.1), rate: "1Mpps", count: 10000, seed: 1)`.
+//! With `tunnel: Vxlan(vni: 42)` or `tunnel: Geneve(vni: 42)` the frames come in a tunnel, and `size` is that of the
+//! frames inside; `from: "192.0.2.7", to: "192.0.2.1"` are its outer addresses, `port: 4789` its UDP port,
+//! `checksum: true` gives it an outer UDP checksum.
 
 use super::values::{OrderSpec, RateSpec, SizeSpec};
 use crate::spec::Common;
-use corelane_device::emulated::{Generate, Order, Protocol};
+use corelane_device::emulated::{Generate, Order, Overlay, OverlayKind, Protocol};
 use serde::Deserialize;
+use std::net::IpAddr;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -20,6 +24,7 @@ pub(super) struct TrafficSpec {
     seed: u64,
     /// Whether checksums are left unfinished.
     partial: bool,
+    tunnel: Option<TunnelSpec>,
 }
 
 impl Default for TrafficSpec {
@@ -35,6 +40,41 @@ impl Default for TrafficSpec {
             count: usual.count,
             seed: usual.seed,
             partial: usual.partial,
+            tunnel: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+enum TunnelSpec {
+    Vxlan(TunnelKeys),
+    Geneve(TunnelKeys),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TunnelKeys {
+    vni: u32,
+    port: Option<u16>,
+    from: Option<IpAddr>,
+    to: Option<IpAddr>,
+    #[serde(default)]
+    checksum: bool,
+}
+
+impl TunnelSpec {
+    fn overlay(&self) -> Overlay {
+        let (kind, keys) = match self {
+            TunnelSpec::Vxlan(keys) => (OverlayKind::Vxlan, keys),
+            TunnelSpec::Geneve(keys) => (OverlayKind::Geneve, keys),
+        };
+        let usual = Overlay::new(kind, keys.vni);
+        Overlay {
+            port: keys.port.unwrap_or(usual.port),
+            from: keys.from.unwrap_or(usual.from),
+            to: keys.to.unwrap_or(usual.to),
+            checksum: keys.checksum,
+            ..usual
         }
     }
 }
@@ -67,6 +107,7 @@ impl TrafficSpec {
             seed: self.seed,
             destination: common.mac.unwrap_or(usual.destination),
             partial: self.partial,
+            tunnel: self.tunnel.as_ref().map(TunnelSpec::overlay),
         };
         generate.check().map_err(|(_, wrong)| wrong)?;
         Ok(generate)

@@ -34,7 +34,8 @@ fn said(problem: &Problem, before: usize) -> [String; 2] {
     };
     let place = problem.place.as_ref().expect("a place");
     let help = problem.help.as_deref().map(|help| format!(" {help}")).unwrap_or_default();
-    let lead = " ".repeat(place.lead - before);
+    // A long line is shown in part, so its column counts and not how far in it is shown.
+    let lead = " ".repeat(place.column - 1 - before);
     let marks = format!("{lead}{}{help}", "^".repeat(place.width));
     [format!("{severity}[{}]: {}", problem.code, problem.message), marks]
 }
@@ -185,7 +186,7 @@ fn one_mistake_hides_no_other_and_nothing_follows() {
 /// A key that does nothing yet is told once a file, whatever the number of ports.
 #[test]
 fn what_does_nothing_yet_is_told_once() {
-    let text = with_chains(r#""m": [Rx("in"), Classify(a: 1), Classify(b: 2), Tx("out")]"#)
+    let text = with_chains(r#""m": [Rx("in"), Police(a: 1), Police(b: 2), Tx("out")]"#)
         .replace(
             "Emulated()",
             "Emulated(promiscuous: true, takeover: true, rss: (symmetric: false))",
@@ -195,6 +196,6 @@ fn what_does_nothing_yet_is_told_once() {
     let mut found: Vec<_> =
         found.list.iter().map(|problem| (problem.code, marked(problem))).collect();
     found.sort();
-    let expected = ["Classify", "promiscuous", "rss", "takeover"];
+    let expected = ["Police", "promiscuous", "rss", "takeover"];
     assert_eq!(found, expected.map(|name| ("not-yet", name.to_owned())));
 }

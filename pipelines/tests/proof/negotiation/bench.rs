@@ -7,7 +7,7 @@ use corelane_device::caps::Record;
 use corelane_device::emulated::{Frame, Refusals, Traffic};
 use corelane_device::{Emulated, EmulatedConfig};
 use corelane_runtime::Error;
-use corelane_runtime::offload::{Caps, Facts};
+use corelane_runtime::offload::{Caps, Facts, Limits, UdpPorts};
 use corelane_runtime::packet::{Burst, Csum};
 use corelane_runtime::stage::spec::Traits;
 use corelane_runtime::stage::{
@@ -81,6 +81,19 @@ impl Stage for Insists {
 
 fn registry() -> Registry {
     corelane::standard().with_spec(Own::Picky).with_spec(Own::Fussy).with_spec(Own::Fork)
+}
+
+/// A device of these capabilities, which finds tunnels behind their usual ports where it can do something with them.
+pub(super) fn device(caps: Caps, limits: Limits) -> Facts {
+    let mut facts = Facts::new(caps, limits);
+    let outer = Caps::RX_OUTER_IP | Caps::RX_OUTER_UDP;
+    if facts.granted.intersects(outer | Caps::TSO_VXLAN) {
+        facts.limits.vxlan_ports = UdpPorts::one(4789);
+    }
+    if facts.granted.contains(Caps::TSO_GENEVE) {
+        facts.limits.geneve_ports = UdpPorts::one(6081);
+    }
+    facts
 }
 
 /// A pipeline to be.

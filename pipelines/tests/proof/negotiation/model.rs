@@ -82,19 +82,37 @@ fn here_or_port(port: bool) -> Where {
     if port { Where::Hardware } else { Where::Software }
 }
 
-/// `ChecksumValidate`: the device's word where it gives one, which it does for the outermost headers only.
-fn of_validate(work: &str, rx: Caps, shape: Shape) -> Where {
+/// Whether a device finds tunnels in what it receives.
+fn finds(facts: &Facts) -> bool {
+    let behind = !facts.limits.vxlan_ports.is_empty() || !facts.limits.geneve_ports.is_empty();
+    behind || facts.granted.intersects(Caps::TSO_GRE | Caps::TSO_IPIP)
+}
+
+/// `ChecksumValidate`: the device's word where it gives one. Of a tunnel that it finds it tells of what is inside, and
+/// of what is around it by capabilities of their own; which tunnels come nobody knows.
+fn of_validate(work: &str, rx: Caps, finds: bool, shape: Shape) -> Where {
     if shape.software.contains(&"ChecksumValidate") {
         // What the device joined nobody can take apart, and only the device has seen its checksums.
         let joined = rx.contains(Caps::RX_HW_GRO) && matches!(work, "outer ipv4" | "outer tcp");
         return if joined { Where::Both } else { Where::Software };
     }
     match work {
-        "outer ipv4" => here_or_port(rx.contains(Caps::RX_IP)),
+        "outer ipv4" => around(rx, Caps::RX_IP, finds, Caps::RX_OUTER_IP),
         "outer tcp" => here_or_port(rx.contains(Caps::RX_TCP)),
-        "outer udp" => here_or_port(rx.contains(Caps::RX_UDP)),
-        "inner ipv4" | "inner tcp, inner udp" => Where::Software,
+        "outer udp" => around(rx, Caps::RX_UDP, finds, Caps::RX_OUTER_UDP),
+        "inner ipv4" if finds && rx.contains(Caps::RX_IP) => Where::Both,
+        "inner tcp, udp" if finds && rx.contains(Caps::RX_TCP | Caps::RX_UDP) => Where::Both,
+        "inner ipv4" | "inner tcp, udp" => Where::Software,
         work => panic!("{work}"),
+    }
+}
+
+/// What a device tells of the first headers of packets, some of which are around tunnels that it finds.
+fn around(rx: Caps, plain: Caps, finds: bool, outer: Caps) -> Where {
+    match (rx.contains(plain), !finds || rx.contains(outer)) {
+        (true, true) => Where::Hardware,
+        (true, false) => Where::Both,
+        (false, _) => Where::Software,
     }
 }
 
@@ -130,7 +148,7 @@ fn supers(rx: Caps, shape: Shape, cut: bool) -> (bool, bool) {
 }
 
 /// `Gso`: what comes as a superpacket is the port's, if there is one port and it can.
-fn of_gso(work: &str, rx: Caps, shape: Shape, out: Option<Caps>, cut: bool) -> Where {
+fn of_gso(work: &str, rx: Caps, shape: Shape, out: Option<&Facts>, cut: bool) -> Where {
     let (udp, tcp) = supers(rx, shape, cut);
     let hw_gro = rx.contains(Caps::RX_HW_GRO);
     let sender = rx.contains(Caps::RX_PARTIAL);
@@ -148,17 +166,42 @@ fn of_gso(work: &str, rx: Caps, shape: Shape, out: Option<Caps>, cut: bool) -> W
         // A device joins into one buffer, Gro into a chain.
         "several parts" => (shape.joins, Some(Caps::MULTI_PART)),
         "uneven or hidden" => (shape.joins || sender, None),
-        work => panic!("{work}"),
+        work => return in_tunnels(work, out),
     };
     match (comes && !cut, bit, out) {
         (false, ..) => Where::Nothing,
-        (true, Some(bit), Some(out)) => here_or_port(out.contains(bit)),
+        (true, Some(bit), Some(out)) => here_or_port(out.granted.contains(bit)),
         (true, ..) => Where::Software,
     }
 }
 
+/// `Gso`: superpackets in tunnels, which `Gro` makes and nobody else here. The device knows VXLAN and Geneve behind some
+/// UDP ports only, and one that repeats headers spares most of the cutting.
+fn in_tunnels(work: &str, out: Option<&Facts>) -> Where {
+    let bit = match work {
+        "tcp in vxlan" => Caps::TSO_VXLAN,
+        "tcp in vxlan with outer checksum" => Caps::TSO_VXLAN_CSUM,
+        "tcp in geneve" => Caps::TSO_GENEVE,
+        "tcp in geneve with outer checksum" => Caps::TSO_GENEVE_CSUM,
+        "tcp in gre" => Caps::TSO_GRE,
+        "tcp in ip in ip" => Caps::TSO_IPIP,
+        "one outer id" => Caps::TSO_FIXED_ID,
+        "udp in a tunnel" => return Where::Software,
+        work => panic!("{work}"),
+    };
+    let Some(out) = out else { return Where::Software };
+    let some = match work {
+        _ if work.contains("vxlan") => !out.limits.vxlan_ports.is_empty(),
+        _ if work.contains("geneve") => !out.limits.geneve_ports.is_empty(),
+        _ if out.granted.contains(bit) => return Where::Hardware,
+        _ => false,
+    };
+    let some = some && out.granted.contains(bit);
+    if some || out.granted.contains(Caps::GSO_PARTIAL) { Where::Both } else { Where::Software }
+}
+
 /// `ChecksumFill`: what came unfinished, and segments of what came as one, whose sums nobody knows.
-fn of_fill(work: &str, rx: Caps, out: Caps) -> Where {
+fn of_fill(work: &str, rx: Caps, out: &Facts) -> Where {
     let sender = rx.contains(Caps::RX_PARTIAL);
     let tcp = sender || rx.contains(Caps::RX_HW_GRO);
     let (comes, bit) = match work {
@@ -166,15 +209,30 @@ fn of_fill(work: &str, rx: Caps, out: Caps) -> Where {
         "tcp over ipv6" => (tcp, Some(Caps::TX_TCP6)),
         "udp over ipv4" => (sender, Some(Caps::TX_UDP4)),
         "udp over ipv6" => (sender, Some(Caps::TX_UDP6)),
-        "in tunnels, fragments, behind ipv6 extensions" => (sender, Some(Caps::TX_GENERIC)),
-        "outer of two, or not to the end" | "ipv4 header" => (sender, None),
-        work => panic!("{work}"),
+        "in other tunnels, fragments, behind ipv6 extensions" => (sender, Some(Caps::TX_GENERIC)),
+        "outer udp around an unfinished one" => (true, Some(Caps::TX_OUTER_UDP)),
+        "not to the end of the datagram" | "ipv4 header" => (sender, None),
+        work => return fill_in_tunnels(work, out),
     };
     match (comes, bit) {
         (false, _) => Where::Nothing,
-        (true, Some(bit)) => here_or_port(out.contains(bit)),
+        (true, Some(bit)) => here_or_port(out.granted.contains(bit)),
         (true, None) => Where::Software,
     }
+}
+
+/// Inside a tunnel that the device finds, or by one that is told where.
+fn fill_in_tunnels(work: &str, out: &Facts) -> Where {
+    let granted = |bit: Caps| out.granted.contains(bit);
+    let some = match work {
+        _ if granted(Caps::TX_GENERIC) => return Where::Hardware,
+        "inside vxlan" => granted(Caps::TSO_VXLAN) && !out.limits.vxlan_ports.is_empty(),
+        "inside geneve" => granted(Caps::TSO_GENEVE) && !out.limits.geneve_ports.is_empty(),
+        "inside gre" => return here_or_port(granted(Caps::TSO_GRE)),
+        "inside ip in ip" => return here_or_port(granted(Caps::TSO_IPIP)),
+        work => panic!("{work}"),
+    };
+    if some { Where::Both } else { Where::Software }
 }
 
 fn profiles() -> Vec<(&'static str, Facts)> {
@@ -196,13 +254,14 @@ fn every_verdict_is_the_one_the_design_asks_for() {
                 }
                 let bench = Bench { ports, chains: shape.chains.to_owned() };
                 let plan = bench.plan().unwrap_or_else(|failure| panic!("{failure}"));
+                let finds = finds(rx);
                 // A device that nobody may ask does none of this; what its sender leaves unfinished stays so.
                 let nobody_asks = shape.software.contains(&"Rx");
                 let rx = if nobody_asks { rx.granted & SENDERS } else { rx.granted };
                 for stage in plan.explain().stages() {
                     let out = match stage.id.starts_with("side") {
-                        true => other.granted,
-                        false => tx.granted,
+                        true => other,
+                        false => tx,
                     };
                     for verdict in &stage.verdicts {
                         let work = verdict.work.as_str();
@@ -210,7 +269,7 @@ fn every_verdict_is_the_one_the_design_asks_for() {
                             "Rx" if work == "flow hash" => here_or_port(rx.contains(Caps::RX_HASH)),
                             "Rx" if rx.contains(Caps::RX_HW_GRO) => Where::Hardware,
                             "Rx" => Where::Nothing,
-                            "ChecksumValidate" => of_validate(work, rx, shape),
+                            "ChecksumValidate" => of_validate(work, rx, finds, shape),
                             "Gro" => of_gro(work, rx, shape),
                             "Gso" if shape.forks && !stage.added => {
                                 of_gso(work, rx, shape, None, false)

@@ -1,6 +1,6 @@
 //! Any capabilities, any small pipeline: it is refused with reasons, or no device is asked for what it cannot do.
 
-use super::bench::Bench;
+use super::bench::{Bench, device};
 use crate::stream::{Stream, stream};
 use crate::support::received;
 use corelane::Failure;
@@ -27,7 +27,7 @@ fn facts() -> impl Strategy<Value = Facts> {
         select(vec![None, Some(1500), Some(9000)]),
     );
     (caps, limits).prop_map(|(caps, (tso_bytes, tso_segments, header_len, mtu))| {
-        Facts::new(caps, Limits { tso_bytes, tso_segments, header_len, mtu })
+        device(caps, Limits { tso_bytes, tso_segments, header_len, mtu, ..Limits::default() })
     })
 }
 
@@ -133,13 +133,13 @@ fn unfinished() -> impl Strategy<Value = Bench> {
     let roomy = Limits { tso_bytes: 262_144, ..Limits::default() };
     let joins = any::<u64>().prop_map(move |some| {
         let caps = Caps::from_bits_truncate(some & Caps::all().bits()) | Caps::RX_HW_GRO;
-        Facts::new(caps.with_implied(), Limits::default())
+        device(caps.with_implied(), Limits::default())
     });
     // Most of what there is, so that it is one thing or two that are missing.
     let out = vec(any::<prop::sample::Index>(), 0..3).prop_map(move |missing| {
         let bits: Vec<Caps> = Caps::all().iter().collect();
         let caps = missing.iter().fold(Caps::all(), |caps, at| caps - *at.get(&bits));
-        Facts::new(caps, roomy)
+        device(caps, roomy)
     });
     let steps = ["ChecksumValidate", "Count", "ChecksumFill", "Gso", "Ring"];
     let steps = vec(select(steps.to_vec()), 0..3);

@@ -1,10 +1,10 @@
 //! The verdicts against what was counted: what hardware is said to do was left to it, what software is said to do
 //! was done, and nothing was done where there is nothing to do.
 
-use super::bench::{Bench, Ran, place, stage, verdict};
+use super::bench::{Bench, Ran, device, place, stage, verdict};
 use corelane::{Machine, Pipeline, Where};
 use corelane_device::emulated::Frame;
-use corelane_runtime::offload::{Caps, Facts, Limits};
+use corelane_runtime::offload::{Caps, Limits};
 use corelane_wire::testing::{FrameBuilder, Ipv4, Ipv6, Tcp, Udp};
 
 /// Trains of one kind, and the needs of `Gso` that cutting them brings.
@@ -62,7 +62,7 @@ fn ran(chain: &str, rx: Caps, tx: Caps, kind: &Kind) -> Ran {
 }
 
 fn ran_with(source: &str, chain: &str, rx: Caps, tx: Caps, frames: &[Frame], name: &str) -> Ran {
-    let facts = |caps| Facts::new(caps, Limits { tso_bytes: 1 << 20, ..Limits::default() });
+    let facts = |caps| device(caps, Limits { tso_bytes: 1 << 20, ..Limits::default() });
     let bench = Bench {
         ports: vec![("in", facts(rx)), ("out", facts(tx))],
         chains: format!("\"main\": [{source}, {chain}, Tx(\"out\")]"),

@@ -9,7 +9,8 @@
 //!     advertised: ["rx_ip", "rx_tcp", "tx_tcp4", "multi_part"],
 //!     granted: ["rx_ip", "rx_tcp", "multi_part"],                     // left out: all that is advertised
 //!     reasons: [No(["tx_tcp4"], "a probe frame came back wrong"), Unknown(["rx_udp"], "never tried")],
-//!     limits: (tso_bytes: 65536, tso_segments: 64, header_len: 128, mtu: 9000),   // those that are known
+//!     limits: (tso_bytes: 65536, tso_segments: 64, header_len: 128, mtu: 9000,    // those that are known
+//!              vxlan_ports: [4789], geneve_ports: [6081]),                        // UDP ports it knows tunnels by
 //!     queues: 8,                                                       // left out: as many as are asked for
 //!     lies: ["skip_checksum"],                                         // for emulation; left out: none
 //! )
@@ -24,7 +25,7 @@ mod write;
 pub use names::{instead, list};
 
 use crate::emulated::Lies;
-use corelane_runtime::offload::{Caps, Facts, Limits};
+use corelane_runtime::offload::{Caps, Facts, Limits, UdpPorts};
 
 /// What is remembered of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,9 +60,18 @@ pub fn profiles() -> impl Iterator<Item = &'static str> {
 }
 
 impl Record {
-    /// A device that can do this, with the usual limits; nobody measured it.
+    /// A device that can do this, with the usual limits; nobody measured it. Tunnels that it must find for that it
+    /// finds behind the UDP ports registered for them.
     pub fn of(name: &str, source: &str, caps: Caps) -> Record {
-        let facts = Facts::new(caps, Limits::default());
+        let mut limits = Limits::default();
+        let outer = Caps::RX_OUTER_IP | Caps::RX_OUTER_UDP | Caps::TX_OUTER_IP | Caps::TX_OUTER_UDP;
+        if caps.intersects(Caps::TSO_VXLAN | Caps::TSO_VXLAN_CSUM | outer) {
+            limits.vxlan_ports = UdpPorts::one(4789);
+        }
+        if caps.intersects(Caps::TSO_GENEVE | Caps::TSO_GENEVE_CSUM | outer) {
+            limits.geneve_ports = UdpPorts::one(6081);
+        }
+        let facts = Facts::new(caps, limits);
         Record { name: name.to_owned(), source: source.to_owned(), facts, lies: Lies::empty() }
     }
 

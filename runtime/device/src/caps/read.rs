@@ -7,7 +7,7 @@
 use super::Record;
 use super::names::{self, instead};
 use crate::emulated::Lies;
-use corelane_runtime::offload::{Answer, Caps, Facts, Limits, Reason};
+use corelane_runtime::offload::{Answer, Caps, Facts, Limits, Reason, UdpPorts};
 use ron::extensions::Extensions;
 use ron::value::RawValue;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
@@ -15,7 +15,8 @@ use std::fmt;
 
 const KEYS: [&str; 8] =
     ["name", "source", "advertised", "granted", "reasons", "limits", "queues", "lies"];
-const LIMITS: [&str; 4] = ["tso_bytes", "tso_segments", "header_len", "mtu"];
+const LIMITS: [&str; 6] =
+    ["tso_bytes", "tso_segments", "header_len", "mtu", "vxlan_ports", "geneve_ports"];
 
 impl Record {
     /// Reads a record.
@@ -208,11 +209,34 @@ impl Reader {
                 .value(&limits, "header_len", "a number of bytes, 65535 at most")
                 .unwrap_or(usual.header_len),
             mtu: self.value(&limits, "mtu", bytes),
+            vxlan_ports: self.ports(&limits, "vxlan_ports"),
+            geneve_ports: self.ports(&limits, "geneve_ports"),
         }
+    }
+
+    fn ports(&mut self, limits: &Fields, key: &str) -> UdpPorts {
+        let what = "a list of UDP ports, such as [4789]";
+        let ports: Vec<u16> = self.value(limits, key, what).unwrap_or_default();
+        UdpPorts::of(&ports).unwrap_or_else(|| {
+            let most = UdpPorts::MOST;
+            self.wrong.push(format!("`{key}` must be up to {most} UDP ports, none of them 0"));
+            UdpPorts::NONE
+        })
     }
 
     /// Limits under which no superpacket at all could be cut make what is granted untrue.
     fn possible(&mut self, granted: Caps, limits: &Limits) {
+        for (key, ports, caps, port) in [
+            ("vxlan_ports", limits.vxlan_ports, Caps::TSO_VXLAN, 4789),
+            ("geneve_ports", limits.geneve_ports, Caps::TSO_GENEVE, 6081),
+        ] {
+            if granted.contains(caps) && ports.is_empty() {
+                let name = caps.names();
+                self.wrong.push(format!(
+                    "`granted` has {name}, but no UDP port behind which the device looks for it: give `limits: ({key}: [{port}])`"
+                ));
+            }
+        }
         let cuts = Caps::TSO4 | Caps::TSO6 | Caps::USO4 | Caps::USO6;
         if !granted.intersects(cuts) {
             return;

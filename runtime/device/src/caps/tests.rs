@@ -2,7 +2,7 @@
 
 use super::{PROFILES, Record, profiles};
 use crate::emulated::Lies;
-use corelane_runtime::offload::{Answer, Caps, Facts, Limits, Reason};
+use corelane_runtime::offload::{Answer, Caps, Facts, Limits, Reason, UdpPorts};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
@@ -133,19 +133,35 @@ fn records() -> impl Strategy<Value = Record> {
         let answer = if no { Answer::No } else { Answer::Unknown };
         Reason { caps, answer, why }
     });
-    let limits = (1126..=u32::MAX, 2..=u16::MAX, 54..=u16::MAX, any::<Option<u32>>()).prop_map(
-        |(tso_bytes, tso_segments, header_len, mtu)| Limits {
+    let ports = || {
+        prop::collection::vec(1..=u16::MAX, 0..=UdpPorts::MOST)
+            .prop_map(|ports| UdpPorts::of(&ports).unwrap())
+    };
+    let sizes = (1126..=u32::MAX, 2..=u16::MAX, 54..=u16::MAX, any::<Option<u32>>());
+    let limits = (sizes, ports(), ports()).prop_map(
+        |((tso_bytes, tso_segments, header_len, mtu), vxlan_ports, geneve_ports)| Limits {
             tso_bytes,
             tso_segments,
             header_len,
             mtu,
+            vxlan_ports,
+            geneve_ports,
         },
     );
     let names = ("[a-z]{1,9}\\PC*", "x\\PC*");
-    let rest = (prop::option::of(1..=u16::MAX), prop::collection::vec(reason, 0..4), any::<u8>());
+    let rest = (prop::option::of(1..=u16::MAX), prop::collection::vec(reason, 0..4), any::<u16>());
     (names, caps(), caps(), prop_oneof![Just(Limits::default()), limits], rest).prop_map(
         |((name, source), advertised, some, limits, (queues, reasons, lies))| {
-            let granted = (advertised & some).without_orphans();
+            let mut granted = advertised & some;
+            granted.set(
+                Caps::TSO_VXLAN,
+                !limits.vxlan_ports.is_empty() && granted.contains(Caps::TSO_VXLAN),
+            );
+            granted.set(
+                Caps::TSO_GENEVE,
+                !limits.geneve_ports.is_empty() && granted.contains(Caps::TSO_GENEVE),
+            );
+            let granted = granted.without_orphans();
             let reasons =
                 reasons.into_iter().filter(|reason: &Reason| !granted.contains(reason.caps));
             let reasons = reasons.collect();

@@ -4,7 +4,7 @@
 
 use super::Record;
 use crate::emulated::Lies;
-use corelane_runtime::offload::{Answer, Caps, Limits, Reason};
+use corelane_runtime::offload::{Answer, Caps, Limits, Reason, UdpPorts};
 use std::fmt::Write;
 
 /// Longest line of a list.
@@ -100,7 +100,14 @@ fn reason(reason: &Reason) -> String {
 }
 
 fn limits(limits: &Limits) -> String {
-    let Limits { tso_bytes, tso_segments, header_len, mtu } = limits;
+    let Limits { tso_bytes, tso_segments, header_len, mtu, vxlan_ports, geneve_ports } = limits;
     let mtu = mtu.map(|mtu| format!(", mtu: {mtu}")).unwrap_or_default();
-    format!("(tso_bytes: {tso_bytes}, tso_segments: {tso_segments}, header_len: {header_len}{mtu})")
+    let ports = |key: &str, ports: &UdpPorts| match ports.is_empty() {
+        true => String::new(),
+        false => format!(", {key}: [{ports}]"),
+    };
+    let ports = ports("vxlan_ports", vxlan_ports) + &ports("geneve_ports", geneve_ports);
+    format!(
+        "(tso_bytes: {tso_bytes}, tso_segments: {tso_segments}, header_len: {header_len}{mtu}{ports})"
+    )
 }

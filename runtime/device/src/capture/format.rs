@@ -60,6 +60,8 @@ pub(super) const ENHANCED_BODY_LEN: usize = 20;
 pub(super) const SIMPLE_BODY_LEN: usize = 4;
 /// Ends a list of options.
 pub(super) const OPTION_END: u16 = 0;
+/// A comment, on any block.
+pub(super) const OPTION_COMMENT: u16 = 1;
 /// Application that wrote the section, in a section header.
 pub(super) const OPTION_USER_APPLICATION: u16 = 4;
 /// Resolution of times, in an interface description.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use super::error::{CaptureError, Refusal};
 use super::format::{
     BLOCK_ENHANCED, BLOCK_INTERFACE, BLOCK_MIN_LEN, BLOCK_SECTION, BYTE_ORDER_MAGIC,
-    ENHANCED_BODY_LEN, Format, MAX_CAPTURED, OPTION_END, OPTION_TS_RESOLUTION,
+    ENHANCED_BODY_LEN, Format, MAX_CAPTURED, OPTION_COMMENT, OPTION_END, OPTION_TS_RESOLUTION,
     OPTION_USER_APPLICATION, PCAP_HEADER_LEN, PCAP_MAGIC_NS, PCAP_RECORD_LEN, PCAP_VERSION_MAJOR,
     PCAP_VERSION_MINOR, PCAPNG_VERSION_MAJOR, TOOL_LIMIT, padding,
 };
@@ -100,19 +100,35 @@ impl CaptureWriter {
         self.over_tool_limit
     }
 
-    /// Writes one record: the first `captured_len` bytes of `parts`, with `orig_len` as its length on the
-    /// wire and `time_ns` in nanoseconds since 1970-01-01 UTC.
+    /// [`write_with`](Self::write_with) no comment.
     ///
     /// # Errors
-    /// [`CaptureError::Write`] where the system refuses; where `captured_len` is above
-    /// [`MAX_CAPTURED`] (nothing is written); or where `parts` are shorter than `captured_len` (zeros
-    /// stand for what is missing, so that the file stays readable).
+    /// As there.
     pub fn write<'p>(
         &mut self,
         time_ns: u64,
         orig_len: u32,
         parts: impl IntoIterator<Item = &'p [u8]>,
         captured_len: u32,
+    ) -> Result<(), CaptureError> {
+        self.write_with(time_ns, orig_len, parts, captured_len, "")
+    }
+
+    /// Writes one record: the first `captured_len` bytes of `parts`, with `orig_len` as its length on the
+    /// wire and `time_ns` in nanoseconds since 1970-01-01 UTC. Classic pcap has no place for a comment; of one longer
+    /// than 65,535 bytes the start is written.
+    ///
+    /// # Errors
+    /// [`CaptureError::Write`] where the system refuses; where `captured_len` is above
+    /// [`MAX_CAPTURED`] (nothing is written); or where `parts` are shorter than `captured_len` (zeros
+    /// stand for what is missing, so that the file stays readable).
+    pub fn write_with<'p>(
+        &mut self,
+        time_ns: u64,
+        orig_len: u32,
+        parts: impl IntoIterator<Item = &'p [u8]>,
+        captured_len: u32,
+        comment: &str,
     ) -> Result<(), CaptureError> {
         if captured_len > MAX_CAPTURED {
             let text = format!("a frame of {captured_len} bytes is above {MAX_CAPTURED}");
@@ -128,10 +144,12 @@ impl CaptureWriter {
                 })
             }
             Format::PcapNg => self.attempt(|out| {
-                let length = block_length(captured_len);
+                let comment = shortened(comment);
+                let length = block_length(captured_len) + options_length(comment);
                 out.write_all(&enhanced_header(length, time_ns, orig_len, captured_len))?;
                 let missing = write_parts(out, parts, captured_len)?;
                 out.write_all(&[0; 3][..padding(captured_len as usize)])?;
+                write_comment(out, comment)?;
                 out.write_all(&length.to_le_bytes())?;
                 Ok(missing)
             }),
@@ -337,6 +355,29 @@ fn pcapng_headers() -> [u8; 44 + 32] {
 fn block_length(captured_len: u32) -> u32 {
     let fixed = (BLOCK_MIN_LEN + ENHANCED_BODY_LEN) as u32;
     fixed + captured_len + padding(captured_len as usize) as u32
+}
+
+/// As much of a comment as the length of an option can say.
+fn shortened(comment: &str) -> &str {
+    &comment[..comment.floor_char_boundary(usize::from(u16::MAX))]
+}
+
+/// Bytes of the options of a record with that comment.
+fn options_length(comment: &str) -> u32 {
+    match comment.len() {
+        0 => 0,
+        len => (4 + len + padding(len) + 4) as u32,
+    }
+}
+
+fn write_comment(out: &mut impl Write, comment: &str) -> io::Result<()> {
+    if comment.is_empty() {
+        return Ok(());
+    }
+    out.write_all(&words::<1, 4>([halves(OPTION_COMMENT, comment.len() as u16)]))?;
+    out.write_all(comment.as_bytes())?;
+    out.write_all(&[0; 3][..padding(comment.len())])?;
+    out.write_all(&words::<1, 4>([u32::from(OPTION_END)]))
 }
 
 fn enhanced_header(length: u32, time_ns: u64, orig_len: u32, captured_len: u32) -> [u8; 28] {

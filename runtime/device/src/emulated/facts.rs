@@ -11,10 +11,15 @@ const UNITS: Caps = Caps::RX_IP
     .union(Caps::RX_HASH)
     .union(Caps::RX_HW_GRO)
     .union(Caps::RX_PARTIAL)
+    .union(Caps::RX_OUTER_IP)
+    .union(Caps::RX_OUTER_UDP)
     .union(Caps::TX_IP)
+    .union(Caps::TX_OUTER_IP)
+    .union(Caps::TX_OUTER_UDP)
     .union(Caps::TX_CHECKSUMS)
     .union(Caps::TX_GENERIC)
     .union(CUTS)
+    .union(TUNNELS)
     .union(Caps::MULTI_PART);
 
 const CUTS: Caps = Caps::TSO4
@@ -24,23 +29,20 @@ const CUTS: Caps = Caps::TSO4
     .union(Caps::TSO_CWR_ALL)
     .union(Caps::TSO_PAD)
     .union(Caps::USO4)
-    .union(Caps::USO6);
+    .union(Caps::USO6)
+    .union(Caps::GSO_PARTIAL);
+
+const TUNNELS: Caps = Caps::TSO_VXLAN
+    .union(Caps::TSO_VXLAN_CSUM)
+    .union(Caps::TSO_GENEVE)
+    .union(Caps::TSO_GENEVE_CSUM)
+    .union(Caps::TSO_GRE)
+    .union(Caps::TSO_GRE_CSUM)
+    .union(Caps::TSO_IPIP);
 
 /// What it has no unit for, and the words that is told in.
 const MISSING: &[(Caps, &str)] = &[
-    (Caps::TSO_VXLAN.union(Caps::TSO_VXLAN_CSUM), "the emulated device has no VXLAN unit"),
-    (Caps::TSO_GENEVE.union(Caps::TSO_GENEVE_CSUM), "the emulated device has no Geneve unit"),
-    (Caps::TSO_GRE.union(Caps::TSO_GRE_CSUM), "the emulated device has no GRE unit"),
-    (Caps::TSO_IPIP, "the emulated device has no unit for IP in IP"),
-    (Caps::GSO_PARTIAL, "the emulated device cannot cut behind copied headers"),
     (Caps::UFO, "the emulated device has no fragmentation unit"),
-    (
-        Caps::RX_OUTER_IP
-            .union(Caps::RX_OUTER_UDP)
-            .union(Caps::TX_OUTER_IP)
-            .union(Caps::TX_OUTER_UDP),
-        "the emulated device sees the outermost headers only, as those of plain IP",
-    ),
     (Caps::RX_SCTP.union(Caps::TX_SCTP), "the emulated device has no SCTP unit"),
     (Caps::RX_LRO, "the emulated device joins only what can be cut again"),
     (Caps::RX_VLAN_STRIP.union(Caps::VLAN_INSERT), "the emulated device has no VLAN unit"),
@@ -105,7 +107,7 @@ mod tests {
         let config = EmulatedConfig { caps: Caps::all(), limits, ..EmulatedConfig::new("x") };
         let facts = config.facts();
         assert_eq!((facts.granted, facts.limits), (UNITS, limits));
-        assert_eq!(facts.why(Caps::TSO_VXLAN), Some("the emulated device has no VXLAN unit"));
+        assert_eq!(facts.why(Caps::UFO), Some("the emulated device has no fragmentation unit"));
         assert_eq!(facts.why(Caps::TSO4), None);
     }
 }

@@ -152,15 +152,23 @@ pub(super) fn mix(number: u64) -> u64 {
 bitflags! {
     /// Ways in which the device lies. A test that passes with one of these set proves nothing.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub struct Lies: u8 {
-        /// Leaves partial checksums as they are, in cut packets too.
+    pub struct Lies: u16 {
+        /// Leaves partial checksums as they are, in cut packets and around tunnels too.
         const SKIP_CHECKSUM = 1;
         /// Flips a payload bit in the last segment of what it cuts, behind the checksum's back.
         const CORRUPT_LAST_SEGMENT = 2;
-        /// Gives every IPv4 segment the same ID though counting was asked for.
+        /// Gives every IPv4 segment the same ID though counting was asked for; inside a tunnel, in the inner header.
         const SAME_IP_ID = 4;
         /// Reports every checksum it looked at as good.
         const REPORT_BAD_AS_GOOD = 8;
+        /// Leaves the lengths of the outer IP and UDP headers as they are in what it cuts inside tunnels.
+        const OUTER_LENGTH = 16;
+        /// Leaves the outer checksum of tunnels as it is, and finishes the inner one.
+        const SKIP_OUTER_CHECKSUM = 32;
+        /// Gives every outer IPv4 header the same ID though counting was asked for.
+        const SAME_OUTER_IP_ID = 64;
+        /// Leaves IPv4 header checksums as they are, but in what it cuts.
+        const SKIP_IP_CHECKSUM = 128;
     }
 }
 

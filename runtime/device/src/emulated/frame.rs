@@ -74,6 +74,11 @@ impl Collector {
         self.lock().iter_mut().flat_map(std::mem::take).collect()
     }
 
+    /// Takes the frames of each queue away.
+    pub fn take_queues(&self) -> Vec<Vec<Frame>> {
+        std::mem::take(&mut self.lock())
+    }
+
     /// How many frames there are.
     pub fn len(&self) -> usize {
         self.lock().iter().map(Vec::len).sum()

@@ -1,6 +1,9 @@
 //! What the receive side of the NIC finds out about a frame, and what of it goes into a packet's meta.
 //!
-//! It verifies the IPv4 header, TCP and UDP of the outermost level, by summing every byte. It says nothing -
+//! It verifies the IPv4 header, TCP and UDP of the outermost level, and of the level inside where that is carried
+//! in a tunnel the device knows, by summing every byte. What it found outside such a tunnel is told by a device that
+//! has `RX_OUTER_IP` and `RX_OUTER_UDP`; `RX_IP`, `RX_TCP` and `RX_UDP` then speak of the level inside. Of a tunnel
+//! that it does not know - another UDP port is enough - it sees plain IP with plain UDP. It says nothing -
 //! `Unknown`, so that software looks - about what a NIC cannot or should not judge: a frame of which the
 //! capture lacks bytes, fragments, a datagram that ends elsewhere than its UDP length says, addresses replaced
 //! by a routing header, and a UDP checksum of zero, which is no checksum to be good or bad. So a verdict, where
@@ -9,7 +12,7 @@
 
 use super::arithmetic::{add, pseudo, subtract, sum};
 use super::faults::Lies;
-use crate::headers::{Family, Headers, TCP, UDP, be16, flow_hash};
+use crate::headers::{Family, Headers, Parses, TCP, UDP, be16, flow_hash};
 use corelane_runtime::offload::Caps;
 use corelane_runtime::packet::{Csum, Known, Meta, MetaFlags, Partial};
 
@@ -30,10 +33,23 @@ pub(super) struct Findings {
     pub(super) partial: Option<Partial>,
     /// Flow hash, if there is a flow.
     pub(super) hash: Option<u32>,
+    /// The level inside, where the outermost carries one in a tunnel that the device knows.
+    pub(super) inside: Option<Level>,
 }
 
-/// Looks at a frame, of which `complete` says whether all bytes are there.
-pub(super) fn inspect(frame: &[u8], complete: bool) -> Findings {
+/// What is known about the level inside a tunnel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    /// What its transport header is.
+    pub(super) protocol: u8,
+    /// Its IPv4 header checksum.
+    pub(super) l3: Csum,
+    /// Its TCP or UDP checksum.
+    pub(super) l4: Csum,
+}
+
+/// Looks at a frame, of which `complete` says whether all bytes are there, and into the tunnels named.
+pub(super) fn inspect(frame: &[u8], complete: bool, parses: &Parses) -> Findings {
     let Some(headers) = Headers::parse(frame) else { return Findings::default() };
     let hash = Some(flow_hash(frame));
     if !complete {
@@ -43,7 +59,21 @@ pub(super) fn inspect(frame: &[u8], complete: bool) -> Findings {
     let (l4, l4_canonical) = transport(frame, &headers);
     let canonical = l3_canonical && l4_canonical;
     let known = known(frame, &headers);
-    Findings { headers: Some(headers), l3, l4, canonical, known, partial: None, hash }
+    let inside = inside(frame, &headers, parses);
+    Findings { headers: Some(headers), l3, l4, canonical, known, partial: None, hash, inside }
+}
+
+/// The level in a tunnel, of which all bytes are there that the headers outside speak of.
+fn inside(frame: &[u8], outer: &Headers, parses: &Parses) -> Option<Level> {
+    let len = outer.l4_len(frame.len())?;
+    if outer.protocol == UDP && be16(frame, outer.l4 + 4).map(usize::from) != Some(len) {
+        return None;
+    }
+    // What lies behind the datagram outside is no part of the one inside.
+    let frame = &frame[..outer.end];
+    let headers = outer.inside(frame, parses)?.headers;
+    let (l3, l4) = (ip_header(frame, &headers).0, transport(frame, &headers).0);
+    Some(Level { protocol: headers.protocol, l3, l4 })
 }
 
 /// The verdict on a sum that includes the field, and whether the field is the one arithmetic gives.
@@ -102,14 +132,41 @@ impl Findings {
     /// What a port of these capabilities finds out about a frame made with right checksums, TCP or UDP
     /// right behind an IP header: no payload is summed, since the generator knows what it made.
     pub(super) fn of_made(frame: &[u8], hash: u32, caps: Caps) -> Findings {
+        Findings::made(frame, hash, caps, |headers| known_of_made(frame, headers))
+    }
+
+    /// The same of a frame in a UDP tunnel whose datagram has the sum `datagram.0`, and a right checksum if
+    /// `datagram.1` says so. `inside` is what it carries, where the port looks into the tunnel.
+    pub(super) fn of_wrapped(
+        frame: &[u8],
+        hash: u32,
+        caps: Caps,
+        datagram: (u16, bool),
+        inside: Option<Level>,
+    ) -> Findings {
+        let made = Findings::made(frame, hash, caps, |headers| {
+            let sum = add(sum(&frame[headers.l3..headers.l4]), datagram.0);
+            Known { from: headers.l3 as u16, sum }
+        });
+        let l4 = if datagram.1 { made.l4 } else { Csum::Unknown };
+        Findings { l4, inside: inside.filter(|_| made.headers.is_some()), ..made }
+    }
+
+    fn made(
+        frame: &[u8],
+        hash: u32,
+        caps: Caps,
+        known: impl FnOnce(&Headers) -> Known,
+    ) -> Findings {
+        let outer = Caps::RX_OUTER_IP | Caps::RX_OUTER_UDP;
         let finds = Caps::RX_IP | Caps::RX_TCP | Caps::RX_UDP | Caps::RX_COMPLETE | Caps::RX_HASH;
-        let headers = if caps.intersects(finds) { Headers::parse(frame) } else { None };
+        let headers = if caps.intersects(finds | outer) { Headers::parse(frame) } else { None };
         let Some(headers) = headers else { return Findings::default() };
         let l3 = if headers.family == Family::V4 { Csum::Good } else { Csum::Unknown };
-        let known = caps.contains(Caps::RX_COMPLETE).then(|| known_of_made(frame, &headers));
+        let known = caps.contains(Caps::RX_COMPLETE).then(|| known(&headers));
         let headers = Some(headers);
         let (l4, hash) = (Csum::Good, Some(hash));
-        Findings { headers, l3, l4, canonical: true, known, partial: None, hash }
+        Findings { headers, l3, l4, canonical: true, known, partial: None, hash, inside: None }
     }
 
     /// What a virtio device says of a frame that was sent on the same host: its IPv4 header is right, its TCP or
@@ -119,31 +176,37 @@ impl Findings {
         let v4 = headers.is_some_and(|headers| headers.family == Family::V4);
         let l3 = if v4 { Csum::Good } else { Csum::Unknown };
         let (l4, partial, hash) = (Csum::Partial, Some(partial), Some(hash));
-        Findings { headers, l3, l4, canonical: false, known: None, partial, hash }
+        Findings { headers, l3, l4, partial, hash, ..Findings::default() }
     }
 
     /// Writes into `meta` what a NIC with these capabilities reports.
     pub(super) fn report(&self, caps: Caps, lies: Lies, meta: &mut Meta) {
-        let protocol = self.headers.map(|headers| headers.protocol);
         let told = |found: Csum| match found {
             Csum::Bad if lies.contains(Lies::REPORT_BAD_AS_GOOD) => Csum::Good,
             found => found,
         };
-        if caps.contains(Caps::RX_IP) {
-            meta.l3[0] = told(self.l3);
-        }
-        let judges = match protocol {
-            Some(TCP) => caps.contains(Caps::RX_TCP),
-            Some(UDP) => caps.contains(Caps::RX_UDP),
-            _ => false,
-        };
-        match self.partial {
-            Some(partial) => {
-                meta.l4[0] = Csum::Partial;
-                meta.partial[0] = partial;
+        let protocol = self.headers.map_or(0, |headers| headers.protocol);
+        let plain = match self.inside {
+            Some(inner) => {
+                if caps.contains(Caps::RX_OUTER_IP) {
+                    meta.l3[0] = told(self.l3);
+                }
+                if caps.contains(Caps::RX_OUTER_UDP) && protocol == UDP {
+                    meta.l4[0] = told(self.l4);
+                }
+                Level { l3: told(inner.l3), l4: told(inner.l4), ..inner }
             }
-            None if judges => meta.l4[0] = told(self.l4),
-            None => {}
+            None => Level { protocol, l3: told(self.l3), l4: told(self.l4) },
+        };
+        let index = usize::from(self.inside.is_some());
+        if caps.contains(Caps::RX_IP) {
+            meta.l3[index] = plain.l3;
+        }
+        if judges(caps, plain.protocol) {
+            meta.l4[index] = plain.l4;
+        }
+        if let Some(partial) = self.partial {
+            meta.request(0, partial);
         }
         if let Some(known) = self.known.filter(|_| caps.contains(Caps::RX_COMPLETE)) {
             meta.set_known(known);
@@ -152,5 +215,14 @@ impl Findings {
             meta.hash = hash;
             meta.flags |= MetaFlags::HASHED;
         }
+    }
+}
+
+/// Whether a device of these capabilities says anything about this transport protocol.
+fn judges(caps: Caps, protocol: u8) -> bool {
+    match protocol {
+        TCP => caps.contains(Caps::RX_TCP),
+        UDP => caps.contains(Caps::RX_UDP),
+        _ => false,
     }
 }

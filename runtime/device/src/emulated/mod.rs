@@ -9,8 +9,12 @@
 //! written from the specifications, and shares no parser and no checksum code with the stages. It is exact, not
 //! fast: only the way without hardware work is fit for measuring.
 //!
-//! What it does not do: lose frames by itself, offload anything inside a tunnel, or finish two checksums of one
-//! packet. Of a [`Record`](crate::caps::Record) it imitates what it has a unit for, and says of the rest that it has none.
+//! Tunnels it finds by the UDP ports of its [`Limits`] (VXLAN, Geneve), and by their protocol where it cuts inside
+//! them (GRE, IP in IP). On receipt it tells the outer level from the one inside; on transmit it finishes the
+//! checksums of both, and cuts TCP inside with every header around it made new, or, as `GSO_PARTIAL`, repeated.
+//!
+//! What it does not do: lose frames by itself, or join segments inside a tunnel. Of a
+//! [`Record`](crate::caps::Record) it imitates what it has a unit for, and says of the rest that it has none.
 
 mod arithmetic;
 mod facts;
@@ -22,12 +26,13 @@ mod inspect;
 mod join;
 mod request;
 mod rx;
+mod segment;
 mod traffic;
 mod tx;
 
 pub use faults::{Failing, Faults, Lies, Onset, Stall};
 pub use frame::{Collector, Frame, Sink};
-pub use generate::{FrameSize, Generate, Order, Protocol, Rate};
+pub use generate::{FrameSize, Generate, Order, Overlay, OverlayKind, Protocol, Rate};
 pub use request::{Refusal, Refusals};
 pub use traffic::Traffic;
 

@@ -6,6 +6,7 @@
 use super::faults::{Faults, Lies, ToFail};
 use super::join::Table;
 use super::traffic::{Feed, Next, Shared};
+use crate::headers::Parses;
 use crate::receive::{TOO_LARGE, can_ever_hold};
 use crate::shares::Share;
 use corelane_runtime::Time;
@@ -21,6 +22,8 @@ const JOIN_WINDOW: usize = 64;
 pub(super) struct EmulatedRx {
     caps: Arc<PortCaps>,
     lies: Lies,
+    /// What it looks into, whatever it may no longer tell of it.
+    parses: Parses,
     to_fail: ToFail,
     traffic: Shared,
     share: Share,
@@ -49,8 +52,20 @@ impl EmulatedRx {
     ) -> EmulatedRx {
         let report = QueueReport::new(&caps.port, Direction::Rx);
         let (lies, table) = (faults.lies, Table::default());
+        let parses = Parses::of(caps.facts.granted, &caps.facts.limits);
         let to_fail = ToFail::new(faults, super::RX, "no longer reports");
-        EmulatedRx { caps, lies, to_fail, traffic, share, feed: None, table, too_large: 0, report }
+        EmulatedRx {
+            caps,
+            lies,
+            parses,
+            to_fail,
+            traffic,
+            share,
+            feed: None,
+            table,
+            too_large: 0,
+            report,
+        }
     }
 
     /// Frame by frame.
@@ -61,7 +76,8 @@ impl EmulatedRx {
         ctx: &mut StageContext<'_>,
         caps: Caps,
     ) -> End {
-        let feed = self.feed.get_or_insert_with(|| Feed::new(&self.traffic, &self.share));
+        let feed =
+            self.feed.get_or_insert_with(|| Feed::new(&self.traffic, &self.share, &self.parses));
         for _ in 0..budget {
             let arrival = match feed.peek(caps, ctx.now) {
                 Next::Frame(arrival) => arrival,
@@ -88,7 +104,8 @@ impl EmulatedRx {
 
     /// Takes in frames and joins them, until a packet more would exceed `budget`.
     fn join(&mut self, budget: usize, ctx: &StageContext<'_>, caps: Caps) -> End {
-        let feed = self.feed.get_or_insert_with(|| Feed::new(&self.traffic, &self.share));
+        let feed =
+            self.feed.get_or_insert_with(|| Feed::new(&self.traffic, &self.share, &self.parses));
         for _ in 0..JOIN_WINDOW {
             let arrival = match feed.peek(caps, ctx.now) {
                 Next::Frame(arrival) => arrival,

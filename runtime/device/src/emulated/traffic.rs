@@ -8,7 +8,7 @@ use super::frame::Frame;
 use super::generate::{Generate, Generator};
 use super::inspect::{Findings, inspect};
 use super::join::Arrival;
-use crate::headers::flow_hash;
+use crate::headers::{Parses, flow_hash};
 use crate::shares::Share;
 use corelane_runtime::Time;
 use corelane_runtime::offload::Caps;
@@ -27,6 +27,8 @@ pub enum Traffic {
         /// Begin again at the end, without end; times go on growing by the span of the list.
         repeat: bool,
     },
+    /// These frames, each not before its time; times must not go down.
+    Timed(Vec<Frame>),
     /// Frames that are made, without end or a given number.
     Generate(Generate),
 }
@@ -36,6 +38,7 @@ pub enum Traffic {
 pub(super) enum Shared {
     None,
     Frames(Arc<[Frame]>, bool),
+    Timed(Arc<[Frame]>),
     Generate(Generate),
 }
 
@@ -44,6 +47,7 @@ impl From<Traffic> for Shared {
         match traffic {
             Traffic::None => Shared::None,
             Traffic::Frames { frames, repeat } => Shared::Frames(frames.into(), repeat),
+            Traffic::Timed(frames) => Shared::Timed(frames.into()),
             Traffic::Generate(generate) => Shared::Generate(generate),
         }
     }
@@ -69,12 +73,18 @@ pub(super) enum Feed {
 }
 
 impl Feed {
-    /// The share of one queue. Called when all queues are open.
-    pub(super) fn new(traffic: &Shared, share: &Share) -> Feed {
+    /// The share of one queue of a device that looks into these tunnels. Called when all queues are open.
+    pub(super) fn new(traffic: &Shared, share: &Share, parses: &Parses) -> Feed {
         match traffic {
             Shared::None => Feed::Nothing,
-            Shared::Frames(frames, repeat) => Feed::List(List::new(frames, *repeat, share)),
-            Shared::Generate(generate) => Feed::Made(Box::new(Generator::new(generate, share))),
+            Shared::Frames(frames, repeat) => Feed::List(List::new(frames, *repeat, share, parses)),
+            Shared::Timed(frames) => {
+                let list = List::new(frames, false, share, parses);
+                Feed::List(List { timed: true, ..list })
+            }
+            Shared::Generate(generate) => {
+                Feed::Made(Box::new(Generator::new(generate, share, parses)))
+            }
         }
     }
 
@@ -83,7 +93,7 @@ impl Feed {
     pub(super) fn peek(&mut self, caps: Caps, now: Time) -> Next<'_> {
         match self {
             Feed::Nothing => Next::End,
-            Feed::List(list) => list.peek().map_or(Next::End, Next::Frame),
+            Feed::List(list) => list.peek(now),
             Feed::Made(generator) => generator.peek(caps, now),
         }
     }
@@ -105,26 +115,32 @@ pub(super) struct List {
     mine: Vec<(u32, Findings)>,
     next: usize,
     repeat: bool,
+    /// Whether a frame comes at its time, and not as soon as it is asked for.
+    timed: bool,
     /// Added to times, more with each round.
     shift: Time,
     span: Time,
 }
 
 impl List {
-    fn new(frames: &Arc<[Frame]>, repeat: bool, share: &Share) -> List {
+    fn new(frames: &Arc<[Frame]>, repeat: bool, share: &Share, parses: &Parses) -> List {
         let own = frames.iter().enumerate().filter(|(_, frame)| share.has(flow_hash(&frame.data)));
-        let mine = own.map(|(index, frame)| (index as u32, inspect(&frame.data, !frame.is_cut())));
+        let mine =
+            own.map(|(index, frame)| (index as u32, inspect(&frame.data, !frame.is_cut(), parses)));
         let times = || frames.iter().map(|frame| frame.time_ns);
         let span = times().max().unwrap_or(0) - times().min().unwrap_or(0);
         let (frames, mine) = (frames.clone(), mine.collect());
-        List { frames, mine, next: 0, repeat, shift: 0, span: span.saturating_add(1) }
+        List { frames, mine, next: 0, repeat, timed: false, shift: 0, span: span.saturating_add(1) }
     }
 
-    fn peek(&self) -> Option<Arrival<'_>> {
-        let &(index, findings) = self.mine.get(self.next)?;
+    fn peek(&self, now: Time) -> Next<'_> {
+        let Some(&(index, findings)) = self.mine.get(self.next) else { return Next::End };
         let frame = &self.frames[index as usize];
         let time = frame.time_ns.saturating_add(self.shift);
-        Some(Arrival { bytes: &frame.data, time, orig_len: frame.orig_len, findings })
+        if self.timed && time > now {
+            return Next::NotBefore(time);
+        }
+        Next::Frame(Arrival { bytes: &frame.data, time, orig_len: frame.orig_len, findings })
     }
 
     fn advance(&mut self) {

@@ -6,12 +6,13 @@
 //! behind it, for whoever finds another way.
 
 use super::faults::{Faults, Lies, Stall, ToFail};
-use super::finish;
 use super::frame::{Collector, Frame, Sink};
-use super::request::{Granted, Refusal, Refusals, Work};
+use super::request::{Granted, Refusal, Refusals, Work, asks};
+use super::{finish, segment};
+use crate::headers::Parses;
 use corelane_runtime::Time;
 use corelane_runtime::offload::{Caps, PortCaps};
-use corelane_runtime::packet::{Burst, Csum, Packet};
+use corelane_runtime::packet::{Burst, Packet};
 use corelane_runtime::port::{Direction, QueueReport, TxQueue};
 use corelane_runtime::stage::StageContext;
 use std::sync::Arc;
@@ -67,8 +68,10 @@ impl EmulatedTx {
                 parts: Vec::new(),
             }),
         };
+        let (granted, limits) = (caps.facts.granted, caps.facts.limits);
+        let parses = Parses::of(granted, &limits);
         EmulatedTx {
-            granted: Granted { caps: caps.facts.granted, limits: caps.facts.limits },
+            granted: Granted { caps: granted, limits, parses },
             caps: Arc::clone(caps),
             to_fail: ToFail::new(faults, !super::RX, "refuses"),
             failed: Vec::with_capacity(faults.fail.len()),
@@ -131,7 +134,7 @@ impl EmulatedTx {
     /// Reads the request; with a wire behind it, the whole packet is in `front` then.
     fn read(&mut self, packet: &Packet) -> Result<Work, Refusal> {
         self.front.clear();
-        let asks = packet.is_super() || packet.meta().l4.contains(&Csum::Partial);
+        let asks = packet.is_super() || asks(packet);
         if let Some(wire) = &mut self.wire {
             wire.parts.clear();
             for (bytes, time) in packet.timed_parts() {
@@ -178,12 +181,12 @@ impl Wire {
             }
             Work::Cut(request) => {
                 let Wire { lies, frames, parts, .. } = self;
-                finish::cut(frame, &request, *lies, |segment, from| {
+                segment::cut(frame, &request, *lies, |bytes, from| {
                     // The first keeps the time of the packet, each other that of the part it begins in.
                     let part = parts.iter().find(|&&(end, _)| from < end);
                     let first = from == request.payload;
                     let time = part.filter(|_| !first).map_or(packet.time(), |&(_, time)| time);
-                    frames.push(Frame::new(time, segment));
+                    frames.push(Frame::new(time, bytes));
                 });
             }
         }

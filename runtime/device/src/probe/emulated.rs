@@ -7,8 +7,8 @@ use super::vectors::Sent;
 use super::{Loopback, Seen, probe};
 use crate::emulated::{Collector, Emulated, EmulatedConfig, Faults, Frame, Sink, Traffic};
 use corelane_runtime::Error;
-use corelane_runtime::offload::Facts;
-use corelane_runtime::packet::{Buffers, Burst, Csum, HomeConfig, Packet, Segmentation};
+use corelane_runtime::offload::{Facts, UdpPorts};
+use corelane_runtime::packet::{Buffers, Burst, HomeConfig, Packet, Segmentation};
 use corelane_runtime::port::Port;
 use corelane_runtime::stage::{Progress, StageContext, Tally};
 
@@ -23,6 +23,9 @@ pub fn emulated(config: &EmulatedConfig) -> Result<Facts, Error> {
     let caps = if honest { facts.granted } else { facts.advertised };
     let mut device = EmulatedConfig::new("probe");
     device.caps = caps;
+    // Probes are on the registered ports; behind which others it looks is no question of what it does there.
+    device.limits.vxlan_ports = UdpPorts::one(4789);
+    device.limits.geneve_ports = UdpPorts::one(6081);
     device.faults = Faults { lies: config.faults.lies, ..Faults::default() };
     let claims = device.facts().granted;
     let home = HomeConfig { name: "probe".into(), shells: 8, small: 16, large: 4, node: None };
@@ -47,8 +50,7 @@ impl Bench {
         let bytes = request.packet();
         let none = || Error::user("probe", "there is no buffer for a probe packet");
         let mut packet = self.buffers.receive(&bytes).ok_or_else(none)?;
-        packet.meta_mut().l4[0] = Csum::Partial;
-        packet.meta_mut().partial[0] = request.partial;
+        request.asks.mark(packet.meta_mut());
         if let Some((kind, gso_size, flags)) = request.cut {
             let count = request.back.len() as u16;
             packet.set_segmentation(Segmentation { kind, gso_size, count, flags });

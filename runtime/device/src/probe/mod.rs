@@ -1,9 +1,10 @@
 //! Tries what a device claims: frames with known right answers go through it, and what comes back is compared.
 //!
 //! What fails is not granted, with what came back as the reason, and neither is what stands on it. Transmit units
-//! are asked for every checksum and every kind of cut; receive units see frames whose checksums are right and wrong,
-//! segments to join, and datagrams to sum. It does not try hashes, and whether packets may have several parts or
-//! unfinished checksums; that stays as the device says.
+//! are asked for every checksum and every kind of cut, inside tunnels too; receive units see frames whose checksums,
+//! the outer ones of tunnels among them, are right and wrong, segments to join, and datagrams to sum. It does not
+//! try hashes, UDP ports of tunnels but those registered, and whether packets may have several parts or unfinished
+//! checksums; that stays as the device says.
 
 mod emulated;
 #[cfg(test)]
@@ -16,7 +17,7 @@ pub use emulated::emulated;
 use corelane_runtime::Error;
 use corelane_runtime::offload::{Answer, Caps, Reason};
 use corelane_runtime::packet::{Csum, Known};
-use vectors::{SENT, Sent};
+use vectors::{Sent, sent};
 
 /// A device whose wire comes back.
 trait Loopback {
@@ -49,7 +50,7 @@ fn probe(device: &mut dyn Loopback, claims: Caps) -> Result<(Caps, Vec<Reason>),
         None => reasons.push(Reason { caps, answer: Answer::No, why }),
     };
     let mut failed = Caps::empty();
-    for request in SENT.iter().filter(|request| claims.contains(request.bit)) {
+    for request in sent().filter(|request| claims.contains(request.bit | request.with)) {
         let came = device.send(request)?;
         if let Some(why) =
             words::difference(request, &came).filter(|_| !failed.contains(request.bit))
@@ -87,6 +88,12 @@ const RECEIVED: &[(Caps, Receive)] = &[
     (Caps::RX_UDP, |device| {
         verdicts(device, &[Caps::TX_UDP4, Caps::TX_UDP6], |seen| seen.l4, corrupt_payload)
     }),
+    (Caps::RX_OUTER_IP, |device| {
+        verdicts(device, &[Caps::TX_OUTER_IP], |seen| seen.l3, |frame| frame[22] ^= 1)
+    }),
+    (Caps::RX_OUTER_UDP, |device| {
+        verdicts(device, &[Caps::TSO_VXLAN_CSUM], |seen| seen.l4, corrupt_payload)
+    }),
     (Caps::RX_COMPLETE, sums),
     (Caps::RX_HW_GRO, joins),
 ];
@@ -100,7 +107,7 @@ fn corrupt_payload(frame: &mut [u8]) {
 
 /// Finished frames of these kinds.
 fn frames_of(bits: &[Caps]) -> Vec<Vec<u8>> {
-    let requests = SENT.iter().filter(|request| bits.contains(&request.bit));
+    let requests = sent().filter(|request| bits.contains(&request.bit));
     requests.flat_map(Sent::frames).collect()
 }
 
@@ -145,7 +152,7 @@ fn sums(device: &mut dyn Loopback) -> Result<Option<&'static str>, Error> {
 /// Whether segments are handed over as they came, or joined so that cutting gives them back.
 fn joins(device: &mut dyn Loopback) -> Result<Option<&'static str>, Error> {
     const LOST: &str = "probe segments that it joined cannot be cut into what was sent";
-    for request in SENT.iter().filter(|request| matches!(request.bit, Caps::TSO4 | Caps::TSO6)) {
+    for request in sent().filter(|request| matches!(request.bit, Caps::TSO4 | Caps::TSO6)) {
         let (frames, whole) = (request.frames(), request.packet());
         let seen = device.receive(&frames)?;
         let header = whole.len() - request.payload;

@@ -11,6 +11,7 @@ const IPV4: &[Field] = &[
     (4, 2, "with another IPv4 ID"),
     (10, 2, "with a wrong IPv4 header checksum"),
 ];
+const IPV6: &[Field] = &[(4, 2, "with another length in its IP header")];
 const TCP: &[Field] = &[
     (4, 4, "with another sequence number"),
     (13, 1, "with other TCP flags"),
@@ -18,6 +19,18 @@ const TCP: &[Field] = &[
 ];
 const UDP: &[Field] =
     &[(4, 2, "with another length in its UDP header"), (6, 2, "with a wrong UDP checksum")];
+/// The same around a tunnel.
+const OUTER_IPV4: &[Field] = &[
+    (2, 2, "with another length in its outer IP header"),
+    (4, 2, "with another outer IPv4 ID"),
+    (10, 2, "with a wrong outer IPv4 header checksum"),
+];
+const OUTER_IPV6: &[Field] = &[(4, 2, "with another length in its outer IP header")];
+const OUTER_UDP: &[Field] = &[
+    (4, 2, "with another length in its outer UDP header"),
+    (6, 2, "with a wrong outer UDP checksum"),
+];
+const GRE: &[Field] = &[(4, 2, "with a wrong GRE checksum")];
 /// Where the IP header is in a probe frame.
 const L3: usize = 14;
 
@@ -42,26 +55,52 @@ pub(super) fn difference(request: &Sent, came: &[Vec<u8>]) -> Option<String> {
 
 /// What stands at byte `at` of a frame, and that it is wrong.
 fn field(request: &Sent, frame: &[u8], at: usize) -> String {
-    let l4 = usize::from(request.partial.start);
-    let sum = usize::from(request.partial.field);
     let header = request.packet().len() - request.payload;
-    let (ip, protocol) = match frame[12..L3] {
-        [0x08, 0x00] => (IPV4, frame[L3 + 9]),
-        _ => (&[][..], frame[L3 + 6]),
-    };
-    let transport = match protocol {
-        6 => TCP,
-        17 => UDP,
-        _ => &[],
-    };
-    let placed = |base: usize, &(first, len, words): &Field| (base + first, len, words);
-    let in_ip = ip.iter().map(|field| placed(L3, field));
-    let in_l4 = transport.iter().map(|field| placed(l4, field));
-    // A protocol that is not known has its checksum where the request says.
-    let mut fields = in_ip.chain(in_l4).chain([(sum, 2, "with a wrong checksum")]);
-    match fields.find(|(first, len, _)| (*first..first + len).contains(&at)) {
-        Some((_, _, words)) => words.to_owned(),
+    let fields = fields(request, frame);
+    match fields.iter().find(|(first, len, _)| (*first..first + len).contains(&at)) {
+        Some((_, _, words)) => (*words).to_owned(),
         None if at >= header => "with other payload than was sent".to_owned(),
         None => format!("with another byte {at}"),
     }
+}
+
+/// The fields of a frame, by where they are in it.
+fn fields(request: &Sent, frame: &[u8]) -> Vec<Field> {
+    let innermost = request.asks.innermost();
+    let (outer_l4, protocol) = ip(frame, L3);
+    let l4 = innermost.map_or(outer_l4, |partial| usize::from(partial.start));
+    let mut placed = Vec::new();
+    let mut place = |base: usize, fields: &[Field]| {
+        placed.extend(fields.iter().map(|&(first, len, words)| (base + first, len, words)));
+    };
+    let is_v4 = |l3: usize| frame[l3] >> 4 == 4;
+    if l4 > outer_l4 {
+        place(L3, if is_v4(L3) { OUTER_IPV4 } else { OUTER_IPV6 });
+        match protocol {
+            17 => place(outer_l4, OUTER_UDP),
+            47 if frame[outer_l4] & 0x80 != 0 => place(outer_l4, GRE),
+            _ => {}
+        }
+        // Probe frames have no options inside, and nothing that looks like an IPv4 header in an IPv6 one.
+        let v4 = frame[l4 - 20] == 0x45;
+        place(l4 - if v4 { 20 } else { 40 }, if v4 { IPV4 } else { IPV6 });
+        place(l4, TCP);
+        return placed;
+    }
+    place(L3, if is_v4(L3) { IPV4 } else { IPV6 });
+    match protocol {
+        6 => place(l4, TCP),
+        17 => place(l4, UDP),
+        // A protocol that is not known has its checksum where the request says.
+        _ => place(
+            innermost.map_or(0, |sum| usize::from(sum.field)),
+            &[(0, 2, "with a wrong checksum")],
+        ),
+    }
+    placed
+}
+
+/// Where the header behind an IP header without options is, and what it is.
+fn ip(frame: &[u8], l3: usize) -> (usize, u8) {
+    if frame[l3] >> 4 == 4 { (l3 + 20, frame[l3 + 9]) } else { (l3 + 40, frame[l3 + 6]) }
 }

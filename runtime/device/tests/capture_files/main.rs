@@ -3,6 +3,8 @@
 //! Damage to bytes is tested in memory, beside the readers.
 
 #[cfg(test)]
+mod comments;
+#[cfg(test)]
 mod corpus;
 #[cfg(test)]
 mod refusal;

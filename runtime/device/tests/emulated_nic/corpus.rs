@@ -4,6 +4,7 @@
 
 use crate::joining::there_and_back;
 use crate::support::*;
+use crate::tunnel_cut::tunnel_nic;
 use corelane_device::capture::CaptureFile;
 use corelane_device::emulated::Frame;
 use corelane_runtime::offload::Caps;
@@ -86,4 +87,45 @@ fn reports_are_the_truth_of_the_capture() {
         bench.release(packets);
     }
     assert!(compared >= 15, "{compared} files compared");
+}
+
+/// In each of these files every packet is in one tunnel, and in no second one.
+const TUNNELLED: [&str; 7] = [
+    "geneve-many-options.pcap",
+    "geneve-plain.pcap",
+    "gre-plain.pcap",
+    "ipip-4in6.pcap",
+    "ipip-6in4-tcp.pcap",
+    "vxlan-vlan-outer-partial.pcap",
+    "vxlan-zero-outer.pcap",
+];
+
+#[test]
+fn reports_of_tunnels_are_the_truth_of_each_level() {
+    let Some(files) = corpus("reports_of_tunnels_are_the_truth_of_each_level") else { return };
+    let named = |name: &str| files.iter().find(|(path, _)| path.ends_with(name)).unwrap();
+    for name in TUNNELLED {
+        let (path, facts) = named(name);
+        let count = |key: &str| facts[key].as_u64().unwrap();
+        let mut nic = tunnel_nic(Caps::all() - Caps::RX_HW_GRO, &frames_of(path));
+        let mut bench = Bench::with(0, 1024, 64);
+        let packets = bench.receive_all(&mut *nic.rx);
+        let found = |level: usize, state| {
+            packets.iter().filter(|packet| packet.meta().l4[level] == state).count() as u64
+        };
+        let bad = count("bad_tcp_inner") + count("bad_udp_inner");
+        assert_eq!(found(1, Csum::Bad), bad, "{name}");
+        let all: u64 = ["tunnel_tcp", "tunnel_udp"]
+            .into_iter()
+            .map(|key| facts["walker"][key].as_u64().unwrap())
+            .sum();
+        assert_eq!(found(1, Csum::Good), all - bad, "{name}");
+        assert_eq!(found(0, Csum::Bad), count("bad_udp_outer"), "{name}");
+        let header = |level: usize| {
+            packets.iter().filter(|packet| packet.meta().l3[level] == Csum::Bad).count() as u64
+        };
+        let headers = (count("bad_ipv4_header_outer"), count("bad_ipv4_header_inner"));
+        assert_eq!((header(0), header(1)), headers, "{name}");
+        bench.release(packets);
+    }
 }

@@ -1,6 +1,8 @@
 //! Units that fail while packets flow: what needs them waits, untouched, and the port says what it lost and why.
 
 use crate::support::*;
+use crate::tunnel::Wrap;
+use crate::tunnel_cut::{knowing, repeated, superpacket};
 use corelane_device::Emulated;
 use corelane_device::emulated::{
     Collector, EmulatedConfig, Failing, Faults, Generate, Onset, Protocol, Sink, Traffic,
@@ -75,9 +77,12 @@ fn a_failing_unit_leaves_its_packet_and_all_behind_it_untouched() {
     assert!(front.is_super() && front.meta().l4[0] == Csum::Partial);
     assert_eq!(nic.caps.cause(Caps::TSO4), Some("refuses tso4 from 1.000000 ms of the run on"));
     // With the unit goes what stands on it, and nothing else.
-    let standing =
-        Caps::TSO4 | Caps::TSO_FIXED_ID | Caps::TSO_ECN | Caps::TSO_CWR_ALL | Caps::TSO_PAD;
-    assert_eq!(nic.caps.demoted(), standing);
+    let refined = Caps::TSO_FIXED_ID | Caps::TSO_ECN | Caps::TSO_CWR_ALL | Caps::TSO_PAD;
+    assert!(
+        nic.caps.demoted().contains(Caps::TSO4 | refined | Caps::TSO_VXLAN | Caps::GSO_PARTIAL)
+    );
+    let left = (nic.caps.facts.granted - Caps::TSO4).without_orphans();
+    assert_eq!(nic.caps.effective(), left);
     let report = nic.tx.report();
     assert_eq!((report.packets, report.drops.len(), (nic.refused)()), (4, 0, 0));
 
@@ -88,6 +93,41 @@ fn a_failing_unit_leaves_its_packet_and_all_behind_it_untouched() {
     bench.release(vec![stuck]);
     bench.transmit(&mut *nic.tx, &mut burst);
     assert_eq!((burst.len(), data_of(&nic.wire.frames())), (0, vec![plain]));
+    bench.assert_nothing_out();
+}
+
+/// A port that cut inside VXLAN and no longer does: the packet waits for who finds another way, and what else the
+/// port does in tunnels goes on.
+#[test]
+fn c7_tunnel_cutting_that_is_refused_at_run_time_loses_that_and_no_packet() {
+    let tx = Collector::new();
+    let fail = vec![Failing { caps: Caps::TSO_VXLAN, from: Onset::After(1) }];
+    let config = EmulatedConfig {
+        caps: Caps::all(),
+        limits: knowing(),
+        tx: Sink::Collect(tx.clone()),
+        faults: Faults { fail, ..Faults::default() },
+        ..EmulatedConfig::new("nic")
+    };
+    let mut port = Emulated::open(config).unwrap();
+    let (caps, mut queue) = (port.caps(), port.open_tx().unwrap());
+    let mut bench = Bench::new();
+    let (wrap, inner) = (Wrap::vxlan(), Recipe::tcp(vec![7; 300]));
+    let packet = |bench: &mut Bench| superpacket(bench, &wrap, &inner, 100, SegFlags::empty());
+    let mut burst = burst_of((0..3).map(|_| packet(&mut bench)).collect());
+    bench.transmit(&mut *queue, &mut burst);
+    assert_eq!((burst.len(), tx.take().len()), (2, 3));
+    assert_eq!(caps.demoted(), Caps::TSO_VXLAN | Caps::TSO_VXLAN_CSUM);
+    assert_eq!(caps.cause(Caps::TSO_VXLAN), Some("refuses tso_vxlan after 1 packets"));
+    assert_eq!(bytes_of(burst.first().unwrap()), wrap.superpacket(&inner));
+    while let Some(packet) = burst.pop() {
+        bench.release(vec![packet]);
+    }
+    // Behind headers that software has prepared it still cuts.
+    let mut burst = burst_of(vec![repeated(&mut bench, &wrap, &inner, 100)]);
+    bench.transmit(&mut *queue, &mut burst);
+    assert_eq!((burst.len(), port.refusals().total()), (0, 0));
+    assert_eq!(data_of(&tx.frames()), wrap.segments(&inner, 100, SegFlags::FIXED_ID));
     bench.assert_nothing_out();
 }
 

@@ -1,8 +1,10 @@
 //! Generated traffic: every frame is right, and as many and as long as asked for.
 
 use crate::support::*;
+use crate::tunnel_cut::{knowing, tunnel_nic};
 use corelane_device::emulated::{
-    Emulated, EmulatedConfig, FrameSize, Generate, Order, Protocol, Traffic,
+    Emulated, EmulatedConfig, Frame, FrameSize, Generate, Order, Overlay, OverlayKind, Protocol,
+    Traffic,
 };
 use corelane_runtime::offload::Caps;
 use corelane_runtime::packet::{Burst, Csum};
@@ -53,6 +55,90 @@ fn what_the_device_says_of_made_frames_it_says_of_received_ones() {
         }
         bench.release(packets);
     }
+}
+
+/// Frames of both protocols over both versions of IP in every tunnel, and whether the device finds that.
+fn wrapped() -> Vec<(Generate, bool)> {
+    let mut plans = Vec::new();
+    for (number, kind) in (0..32).map(|n| (n, [OverlayKind::Vxlan, OverlayKind::Geneve][n % 2])) {
+        let bit = |bit: usize| number >> bit & 1 == 1;
+        let usual = Overlay::new(kind, 0x00ab_cdef);
+        let tunnel = match bit(1) {
+            true => Overlay {
+                from: "2001:db8::1".parse().unwrap(),
+                to: "2001:db8::2".parse().unwrap(),
+                ..usual
+            },
+            false => usual,
+        };
+        let port = if number < 16 { tunnel.port } else { 5555 };
+        let tunnel = Some(Overlay { checksum: bit(2), port, ..tunnel });
+        let protocol = if bit(3) { Protocol::TcpBulk } else { Protocol::Udp };
+        let size = FrameSize::Mix(vec![(64, 2), (595, 1)]);
+        let (ipv6, count) = (number % 3 == 0, Some(20));
+        let plan =
+            Generate { flows: 3, count, size, protocol, ipv6, tunnel, ..Generate::default() };
+        plans.push((plan, number < 16));
+    }
+    plans
+}
+
+#[test]
+fn what_the_device_says_of_made_frames_in_tunnels_it_says_of_received_ones() {
+    let plain = Caps::RX_IP | Caps::RX_TCP | Caps::RX_UDP;
+    let outer = Caps::RX_OUTER_IP | Caps::RX_OUTER_UDP;
+    for caps in [plain, outer, Caps::RX_COMPLETE, plain | outer | Caps::RX_COMPLETE | Caps::RX_HASH]
+    {
+        for (plan, found) in wrapped() {
+            let rx = Traffic::Generate(plan.clone());
+            let config = EmulatedConfig { caps, limits: knowing(), rx, ..EmulatedConfig::new("x") };
+            let mut bench = Bench::new();
+            let made = bench.receive_all(&mut *nic_of(config).rx);
+            assert_eq!(made.len(), 20);
+            let list = made.iter().map(|packet| Frame::new(0, bytes_of(packet)));
+            let mut nic = tunnel_nic(caps, &list.collect::<Vec<_>>());
+            let received = bench.receive_all(&mut *nic.rx);
+            for (one, other) in made.iter().zip(&received) {
+                let told = |packet: &corelane_runtime::packet::Packet| {
+                    let meta = packet.meta();
+                    let sum = meta.known().map(|known| (known.from, known.sum % 65_535));
+                    (meta.l3, meta.l4, sum, meta.hash, meta.flags)
+                };
+                assert_eq!(told(one), told(other), "{caps:?} {plan:?}");
+                let inner = one.meta().l4[1] == Csum::Good;
+                assert_eq!(inner, found && caps.contains(plain), "{plan:?}");
+            }
+            bench.release(made);
+            bench.release(received);
+        }
+    }
+}
+
+#[test]
+fn size_counts_the_frame_inside_a_tunnel() {
+    for (kind, ipv6, outer) in [(OverlayKind::Vxlan, false, 50), (OverlayKind::Geneve, true, 70)] {
+        let mut tunnel = Overlay::new(kind, 42);
+        if ipv6 {
+            (tunnel.from, tunnel.to) = ("2001:2::1".parse().unwrap(), "2001:2::2".parse().unwrap());
+        }
+        let plan = Generate { count: Some(7), tunnel: Some(tunnel), ..Generate::default() };
+        let (frames, _) = made(plan, Caps::empty());
+        assert!(frames.iter().all(|frame| frame.len() == outer + 60));
+        assert!(frames.iter().all(|frame| frame[outer - 4..outer] == [0, 0, 42, 0]));
+    }
+}
+
+#[test]
+fn flows_in_a_tunnel_have_source_ports_of_their_own() {
+    let tunnel = Some(Overlay::new(OverlayKind::Vxlan, 1));
+    let plan = Generate { flows: 64, count: Some(128), tunnel, ..Generate::default() };
+    let (frames, _) = made(plan, Caps::empty());
+    let port = |frame: &Vec<u8>| u16::from_be_bytes([frame[34], frame[35]]);
+    let mut ports: Vec<u16> = frames[..64].iter().map(port).collect();
+    assert_eq!(ports, frames[64..].iter().map(port).collect::<Vec<_>>(), "one flow, one port");
+    ports.sort_unstable();
+    ports.dedup();
+    assert!(ports.len() > 60 && ports[0] >= 49_152, "{ports:?}");
 }
 
 #[test]
@@ -155,6 +241,11 @@ fn without_a_count_it_goes_on_and_times_are_those_of_the_run() {
 #[test]
 fn what_cannot_be_generated_is_refused() {
     let plain = Generate::default();
+    let in_tunnel = |change: fn(&mut Overlay)| {
+        let mut tunnel = Overlay::new(OverlayKind::Vxlan, 1);
+        change(&mut tunnel);
+        Generate { tunnel: Some(tunnel), ..Generate::default() }
+    };
     let many = Generate::MAX_FLOWS + 1;
     let wrong = [
         (Generate { flows: 0, ..plain.clone() }, "give `flows` at least 1"),
@@ -162,7 +253,18 @@ fn what_cannot_be_generated_is_refused() {
         (Generate { flows: u32::MAX, ..plain.clone() }, "`flows` is 4294967295, but at most"),
         (Generate { order: Order::Trains(0), ..plain.clone() }, "`order` has trains of 0"),
         (Generate { size: FrameSize::Bytes(65_554), ..plain.clone() }, "give 65553 or less"),
-        (Generate { size: FrameSize::Bytes(u32::MAX), ..plain }, "`size` is 4294967295, but"),
+        (
+            Generate { size: FrameSize::Bytes(u32::MAX), ..plain.clone() },
+            "`size` is 4294967295, but",
+        ),
+        (in_tunnel(|tunnel| tunnel.vni = 1 << 24), "`vni` is 16777216, but it has 24 bits"),
+        (in_tunnel(|tunnel| tunnel.port = 0), "`port` is 0"),
+        (in_tunnel(|tunnel| tunnel.to = "::1".parse().unwrap()), "two versions of IP"),
+        (Generate { partial: true, ..in_tunnel(|_| {}) }, "leave out `partial` or `tunnel`"),
+        (
+            Generate { size: FrameSize::Bytes(65_504), ..in_tunnel(|_| {}) },
+            "its frames have 65500 bytes, but the tunnel holds 65499",
+        ),
     ];
     for (generate, words) in wrong {
         let rx = Traffic::Generate(generate);

@@ -71,6 +71,11 @@ fn a_record_keeps_its_own_reasons_and_gains_those_of_the_emulation() {
     let port = Emulated::open(EmulatedConfig { imitates, ..EmulatedConfig::new("nic") }).unwrap();
     let caps = port.caps();
     assert!(caps.effective().contains(Caps::TSO4 | Caps::TSO_ECN));
-    assert_eq!(caps.facts.why(Caps::TSO_VXLAN), Some("the emulated device has no VXLAN unit"));
+    assert!(caps.effective().contains(Caps::TSO_VXLAN | Caps::GSO_PARTIAL));
+    assert_eq!(caps.facts.limits.vxlan_ports.to_string(), "4789");
+    assert_eq!(
+        caps.facts.why(Caps::RX_TIMESTAMP),
+        Some("the emulated device has no clock of its own")
+    );
     assert_eq!(caps.facts.why(Caps::RX_OUTER_UDP), Some("status covers the innermost sum only"));
 }

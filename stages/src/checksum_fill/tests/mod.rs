@@ -4,14 +4,14 @@ mod requests;
 
 use super::{ChecksumFill, INFO};
 use crate::fixture::received;
-use corelane_runtime::offload::{Caps, Limits, PortCaps};
-use corelane_runtime::packet::{Csum, L4, Packet, Partial};
+use corelane_runtime::offload::{Caps, Limits, PortCaps, UdpPorts};
+use corelane_runtime::packet::{Csum, L3, L4, Level, MetaFlags, Packet, Partial, Tunnel};
 use corelane_runtime::testing::Harness;
 use corelane_wire::testing::{slow_pseudo_header, slow_sum};
 use std::sync::Arc;
 
 fn port(caps: Caps) -> Arc<PortCaps> {
-    Arc::new(PortCaps::new("exit", caps, Limits::default()))
+    Arc::new(PortCaps::new("exit", caps, limits()))
 }
 
 fn harness(caps: Option<Caps>) -> Harness {
@@ -75,36 +75,56 @@ fn partial(
     harness.release([whole]);
     let mut packet = received(harness, &bytes, cuts);
     for (index, partial) in put {
-        packet.meta_mut().l4[index] = Csum::Partial;
-        packet.meta_mut().partial[index] = partial;
+        packet.meta_mut().request(index, partial);
     }
     (packet, bytes)
 }
 
+/// A device that looks for VXLAN behind the port of its RFC, and for Geneve behind none.
+fn limits() -> Limits {
+    Limits { vxlan_ports: UdpPorts::one(4789), ..Limits::default() }
+}
+
+/// What a port must be able to do to finish an L4 checksum inside the tunnel around it.
+fn tunnel(bytes: &[u8], packet: &Packet) -> Option<Caps> {
+    let l4 = usize::from(packet.meta().layers.levels[0].l4);
+    match packet.meta().layers.tunnel {
+        Tunnel::Vxlan if bytes[l4 + 2..l4 + 4] == 4789_u16.to_be_bytes() => Some(Caps::TSO_VXLAN),
+        Tunnel::Gre => Some(Caps::TSO_GRE),
+        Tunnel::Ip => Some(Caps::TSO_IPIP),
+        Tunnel::None | Tunnel::Vxlan | Tunnel::Geneve | Tunnel::Other => None,
+    }
+}
+
 /// Whether a port with `caps` finishes the L4 checksum of a level: simple ones know TCP and UDP right behind
-/// an outer IPv4 header or a bare IPv6 one.
-fn is_granted(bytes: &[u8], index: usize, caps: Caps) -> bool {
-    use corelane_wire::{Fragment, L3, L4 as Protocol};
-    let found = corelane_wire::layers(bytes, bytes.len() as u32);
-    let level = &found.levels()[index];
+/// an IPv4 header or a bare IPv6 one, in tunnels those that they find.
+fn is_granted(bytes: &[u8], packet: &Packet, index: usize, caps: Caps) -> bool {
+    let layers = &packet.meta().layers;
+    let level = &layers.levels[index];
     let bit = match (level.l4_kind, level.l3_kind) {
-        (Protocol::Tcp, L3::V4) => Caps::TX_TCP4,
-        (Protocol::Tcp, _) => Caps::TX_TCP6,
+        (L4::Tcp, L3::V4) => Caps::TX_TCP4,
+        (L4::Tcp, _) => Caps::TX_TCP6,
         (_, L3::V4) => Caps::TX_UDP4,
         (_, _) => Caps::TX_UDP6,
     };
-    let bare = level.l3_kind == L3::V4 || !level.options;
-    let simple = index == 0 && bare && level.fragment == Fragment::No && caps.contains(bit);
-    simple || caps.contains(Caps::TX_GENERIC)
+    let bare = |level: &Level| level.l3_kind == L3::V4 || level.l4 == level.l3 + 40;
+    let bare = layers.levels[..=index].iter().all(bare);
+    let whole = !packet.meta().flags.contains(MetaFlags::FRAGMENT);
+    let found = if index == 0 { Some(Caps::empty()) } else { tunnel(bytes, packet) };
+    let named = found.is_some_and(|found| bare && whole && caps.contains(bit | found));
+    named || caps.contains(Caps::TX_GENERIC)
 }
 
-/// What a port with `caps` does: finishes one checksum, from its start to the end of the datagram.
+/// What a port with `caps` does: finishes one checksum, from its start to the end of the datagram, or the two of a
+/// tunnel in UDP, the inner one first.
 fn finish_as_port(packet: &mut Packet, bytes: &mut [u8], caps: Caps) {
     let meta = *packet.meta();
-    let left: Vec<usize> = (0..2).filter(|&index| meta.l4[index] == Csum::Partial).collect();
-    assert!(left.len() <= 1, "a port finishes one checksum");
+    let left: Vec<usize> = [1, 0].into_iter().filter(|&i| meta.l4[i] == Csum::Partial).collect();
+    let both = left.len() == 2;
+    assert!(!both || caps.contains(Caps::TX_OUTER_UDP), "a port finishes one checksum");
     for index in left {
-        assert!(is_granted(bytes, index, caps), "{caps:?} does not finish level {index}");
+        let granted = is_granted(bytes, packet, index, caps) || both && index == 0;
+        assert!(granted, "{caps:?} does not finish level {index}");
         let Partial { start, field } = meta.partial[index];
         let end = bytes.len() - usize::from(meta.trailer);
         let sum = slow_sum(&[&bytes[usize::from(start)..end]]);

@@ -54,16 +54,63 @@ fn an_unknown_payload_is_read_once_and_its_sum_kept() {
 #[test]
 fn an_outer_checksum_goes_around_an_inner_one_left_to_the_port() {
     let frame = tunnel(&tcp(77));
-    let mut harness = harness(Some(Caps::all()));
-    let (packet, mut bytes) = partial(&mut harness, &frame, &[], [true, true]);
+    let finds = Caps::TX_CHECKSUMS | Caps::TSO_VXLAN.with_implied();
+    for caps in [Caps::TX_GENERIC.with_implied(), finds] {
+        let mut harness = harness(Some(caps));
+        let (packet, mut bytes) = partial(&mut harness, &frame, &[], [true, true]);
+        let mut packet = run_one(&mut harness, packet);
+        assert_eq!(packet.meta().l4, [Csum::Good, Csum::Partial]);
+        assert_eq!(harness.counters(), [("left", 1), ("reused", 1)]);
+        assert_eq!(harness.tally().payload_bytes_summed, 0);
+        bytes.copy_from_slice(packet.data());
+        finish_as_port(&mut packet, &mut bytes, caps);
+        assert_same_frames(&[&bytes], &[&frame]);
+        harness.release([packet]);
+        harness.finish();
+    }
+}
+
+#[test]
+fn both_checksums_of_a_tunnel_are_left_to_a_port_that_finishes_both() {
+    let frame = tunnel(&tcp(77));
+    let caps = Caps::TX_TCP4 | Caps::TSO_VXLAN_CSUM.with_implied();
+    let mut harness = harness(Some(caps));
+    let (packet, before) = partial(&mut harness, &frame, &[], [true, true]);
     let mut packet = run_one(&mut harness, packet);
-    assert_eq!(packet.meta().l4, [Csum::Good, Csum::Partial]);
-    assert_eq!(harness.counters(), [("left", 1), ("reused", 1)]);
-    assert_eq!(harness.tally().payload_bytes_summed, 0);
-    bytes.copy_from_slice(packet.data());
-    finish_as_port(&mut packet, &mut bytes, Caps::all());
+    assert_eq!(packet.meta().l4, [Csum::Partial; 2]);
+    assert_eq!(packet.data(), before);
+    assert_eq!(harness.counters(), [("left", 2)]);
+    let mut bytes = before;
+    finish_as_port(&mut packet, &mut bytes, caps);
     assert_same_frames(&[&bytes], &[&frame]);
     harness.release([packet]);
+    harness.finish();
+}
+
+#[test]
+fn a_good_inner_checksum_spares_the_outer_one_the_payload() {
+    let frame = tunnel(&tcp(501));
+    let mut harness = harness(None);
+    let (mut packet, _) = partial(&mut harness, &frame, &[], [true, false]);
+    packet.meta_mut().l4[1] = Csum::Good;
+    let packet = run_one(&mut harness, packet);
+    assert_eq!(harness.tally().payload_bytes_summed, 0);
+    assert_eq!(harness.counters(), [("reused", 1)]);
+    assert_same_frames(&[harness.unpack(packet)], &[frame]);
+    harness.finish();
+}
+
+#[test]
+fn an_inner_checksum_behind_an_unknown_port_is_finished_here() {
+    let inner = tcp(77);
+    let udp = Udp { dst_port: 8472, ..Udp::default() };
+    let start = FrameBuilder::new().ipv4(Ipv4::default()).udp(udp);
+    let frame = start.vxlan(Vxlan::default()).payload(&inner).build();
+    let mut harness = harness(Some(Caps::TX_CHECKSUMS | Caps::TSO_VXLAN.with_implied()));
+    let (packet, _) = partial(&mut harness, &frame, &[], [false, true]);
+    let packet = run_one(&mut harness, packet);
+    assert_eq!(packet.meta().l4[1], Csum::Good);
+    assert_same_frames(&[harness.unpack(packet)], &[frame]);
     harness.finish();
 }
 

@@ -2,6 +2,7 @@
 
 mod choices;
 mod oracle;
+mod tunnels;
 
 use super::{ChecksumValidate, OnBad};
 use crate::fixture::received;
@@ -270,7 +271,7 @@ fn an_unfinished_checksum_keeps_the_one_around_it_from_being_judged() {
 }
 
 #[test]
-fn of_three_levels_the_inner_two_are_checked_and_the_device_is_not_believed() {
+fn of_three_levels_all_are_checked_and_the_device_is_not_believed() {
     let middle = tunnel(&frame(true, true, Checksum::Wrong, 40).build(), Checksum::Right);
     let whole = tunnel(&middle, Checksum::Right);
     let mut harness = harness(OnBad::Mark);
@@ -280,7 +281,13 @@ fn of_three_levels_the_inner_two_are_checked_and_the_device_is_not_believed() {
     crate::rx::describe(&mut packet, 1, &mut harness.buffers).expect("a buffer");
     let packet = validate(&mut harness, packet);
     assert_eq!(packet.meta().l4, [Csum::Good, Csum::Bad]);
-    let names = ["inner.ipv4.good", "inner.udp.good", "inner.udp.corrupt"];
+    let names = [
+        "outer.ipv4.good",
+        "outer.udp.good",
+        "inner.ipv4.good",
+        "inner.udp.good",
+        "inner.udp.corrupt",
+    ];
     assert_eq!(harness.counters(), names.map(|name| (name, 1)));
     harness.release([packet]);
     harness.finish();

@@ -83,7 +83,8 @@ impl L4 {
             L4::Udp | L4::UdpLite => Some(8),
             L4::Icmp4 | L4::Icmp6 => Some(4),
             L4::Sctp => Some(12),
-            L4::None | L4::Gre | L4::Other(_) => None,
+            L4::Gre => Some(4),
+            L4::None | L4::Other(_) => None,
         }
     }
 }
@@ -111,19 +112,19 @@ impl Fragment {
     }
 }
 
-/// One level: an Ethernet header and what it carries. Offsets count from the start of the frame (of
+/// One level: an Ethernet header and what it carries, or an IP header where there is none. Offsets count from the start of the frame (of
 /// the outermost one, for an inner level too), in bytes. 0 in an offset other than `l2` says: not
 /// reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Level {
-    /// The Ethernet header.
+    /// The Ethernet header; the same as `l3` where there is none.
     pub l2: u16,
     /// What follows Ethernet, VLAN tags and SNAP: an IP header if `l3_kind` says so.
     pub l3: u16,
     /// The L4 header, behind IPv4 options or IPv6 extension headers. Set together with `l4_kind`.
     pub l4: u16,
     /// The first byte after the L4 header, options included: after 8 bytes of UDP, 12 of SCTP, 4 of
-    /// ICMP. Set only if that whole header lies in the contiguous prefix and in the datagram, and
+    /// ICMP, 4 to 16 of GRE; for IP in IP the inner header. Set only if that whole header lies in the contiguous prefix and in the datagram, and
     /// its length is possible.
     pub payload: u16,
     /// Where the address lies that enters the pseudo header as source: in the IP header, or in a
@@ -195,11 +196,11 @@ pub enum Coverage {
 }
 
 impl Level {
-    /// What the checksum of TCP, UDP, UDP-Lite, ICMP, ICMPv6 or SCTP covers.
+    /// What the checksum of TCP, UDP, UDP-Lite, ICMP, ICMPv6, SCTP or GRE covers.
     ///
     /// Reasons are looked at in the order of [`Coverage`]'s variants. Whether a UDP checksum is
-    /// zero ("none") is in the bytes, not here, and takes precedence over all but `None`,
-    /// `Incomplete` and `Short`.
+    /// zero ("none"), and whether a GRE header has one at all, is in the bytes, not here, and takes
+    /// precedence over all but `None`, `Incomplete` and `Short`. GRE has no pseudo header.
     pub fn coverage(&self) -> Coverage {
         let Some(header_min) = self.l4_kind.header_min() else {
             return if self.stopped_before_l4() { Coverage::Incomplete } else { Coverage::None };
@@ -211,6 +212,10 @@ impl Level {
         // Of a header in part beyond the prefix, UDP's own length is not known.
         if self.incomplete && self.payload == 0 {
             return Coverage::Incomplete;
+        }
+        if self.l4_kind == L4::Gre && self.payload == 0 {
+            // Of another version, or with a source route: what it covers is not known.
+            return if self.malformed { Coverage::Short } else { Coverage::None };
         }
         if self.fragment.is_partial() {
             return Coverage::Fragment;

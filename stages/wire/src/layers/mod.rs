@@ -2,26 +2,28 @@
 //! each.
 //!
 //! It promises, for any bytes: no panic, at most [`HEADERS_MAX`] headers looked at, no byte beyond
-//! the contiguous prefix read, and no offset that lies outside of it. It follows VXLAN and nothing
-//! else into a tunnel, and where it meets what it does not know (MPLS, PPPoE, GRE, IP in IP, ESP)
-//! it stops and says how far it came: it never guesses. It reads headers only, so it verifies no
-//! checksum and knows no flow.
+//! the contiguous prefix read, and no offset that lies outside of it. It follows VXLAN, Geneve, GRE
+//! and IP in IP to the level inside, and where it meets what it does not know (MPLS, PPPoE, GTP,
+//! ESP) it stops and says how far it came: it never guesses. It reads headers only, so it verifies
+//! no checksum and knows no flow.
 //!
-//! `level` has the answer's types, `walk` the walk over the layers, `ipv6` the chain of extension
-//! headers.
+//! `level` has the answer's types, `walk` the walk over the layers of a level, `ipv6` the chain of
+//! extension headers, `tunnel` the way from one level to the next.
 
 mod ipv6;
 mod level;
+mod tunnel;
 mod walk;
 
 pub use level::{Coverage, Fragment, L3, L4, Level};
+pub use tunnel::{Tunnel, is_tunnel_port};
 pub use walk::HEADERS_MAX;
 
 /// What the walk found. Plain data; meaningful only with the frame it was taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Layers {
     /// The levels found, outer first: `levels[..count]`. A level is a frame's Ethernet header and
-    /// what it carries.
+    /// what it carries; inside of a tunnel for IP it is the IP header and what that carries.
     pub levels: [Level; 2],
     /// Levels in use, 0..=2. 0: not even an Ethernet header fits.
     pub count: u8,
@@ -31,6 +33,8 @@ pub struct Layers {
     /// VLAN tags after the outermost Ethernet header (of any depth; levels below have their own,
     /// not counted here).
     pub vlans: u8,
+    /// What carries the innermost level, where there is one inside another.
+    pub tunnel: Tunnel,
 }
 
 impl Layers {
@@ -63,6 +67,11 @@ pub fn layers(frame: &[u8], frame_len: u32) -> Layers {
     let mut found = Layers::default();
     walk::Walk::new(frame, frame_len).run(&mut found);
     found
+}
+
+/// Walks the headers of a frame once and shows every level found, outer first, however many.
+pub fn each_level(frame: &[u8], frame_len: u32, visit: impl FnMut(&Level)) {
+    walk::Walk::new(frame, frame_len).visit(visit);
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The walk: Ethernet, tags, SNAP, IPv4, the L4 header, and through VXLAN to the next level.
+//! The walk: Ethernet, tags, SNAP, IPv4, the L4 header.
 //!
 //! It promises that every offset it stores lies inside the contiguous prefix, and that every header
 //! it passes takes one from a budget shared by the whole frame, so that hostile nesting ends.
@@ -6,6 +6,7 @@
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::level::{Fragment, L3, L4, Level};
+use super::tunnel::Tunnel;
 use super::{Layers, ipv6};
 use crate::ethernet::{EthernetHeader, ethertype};
 use crate::ipv4::Ipv4Header;
@@ -14,7 +15,6 @@ use crate::llc::{LENGTH_MAX, SnapHeader};
 use crate::tcp::TcpHeader;
 use crate::udp::UdpHeader;
 use crate::vlan::VlanTag;
-use crate::vxlan::{self, VxlanHeader};
 use crate::{protocol, view};
 
 /// Headers one walk looks at, over all levels. Real frames have up to about 20 (two levels, each
@@ -22,14 +22,18 @@ use crate::{protocol, view};
 /// More than this is an attack on the walker.
 pub const HEADERS_MAX: u8 = 128;
 
-/// A level about to be walked: a whole Ethernet header is known to lie at `at`.
+/// A level about to be walked: its first header is known to lie at `at`.
 #[derive(Clone, Copy)]
-struct Start {
-    at: u32,
-    /// The type field of that header.
-    ethertype: u16,
+pub(super) struct Start {
+    pub(super) at: u32,
+    /// The type field of an Ethernet header there; of a bare one what it is.
+    pub(super) ethertype: u16,
     /// Where the bytes that carry the level end.
-    available: u32,
+    pub(super) available: u32,
+    /// There is no Ethernet header: an IP header comes first.
+    pub(super) bare: bool,
+    /// What carries it.
+    pub(super) tunnel: Tunnel,
 }
 
 /// Where an L4 header starts, and of which protocol.
@@ -55,8 +59,9 @@ impl<'a> Walk<'a> {
     /// Fills `found`, which is empty. Levels are written where they stay: copying one that was just
     /// written field by field would stall on every narrow store.
     pub(super) fn run(mut self, found: &mut Layers) {
-        let mut next = self.ethernet(0, self.frame_len, &mut Level::default());
+        let mut next = self.ethernet(0, self.frame_len, Tunnel::None, &mut Level::default());
         while let Some(start) = next {
+            found.tunnel = start.tunnel;
             next = self.level(start, slot(found));
             if start.at == 0 {
                 found.vlans = self.vlans;
@@ -64,10 +69,26 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Shows every level.
+    pub(super) fn visit(mut self, mut visit: impl FnMut(&Level)) {
+        let mut next = self.ethernet(0, self.frame_len, Tunnel::None, &mut Level::default());
+        while let Some(start) = next {
+            let mut level = Level::default();
+            next = self.level(start, &mut level);
+            visit(&level);
+        }
+    }
+
     /// The frame that starts at `at`, if its Ethernet header is there; if not, `outer` says why.
-    fn ethernet(&mut self, at: u32, available: u32, outer: &mut Level) -> Option<Start> {
+    pub(super) fn ethernet(
+        &mut self,
+        at: u32,
+        available: u32,
+        tunnel: Tunnel,
+        outer: &mut Level,
+    ) -> Option<Start> {
         let header = self.header::<EthernetHeader>(at, available, outer)?;
-        Some(Start { at, ethertype: header.ethertype.get(), available })
+        Some(Start { at, ethertype: header.ethertype.get(), available, bare: false, tunnel })
     }
 
     /// Fills one level and says where the next starts.
@@ -76,7 +97,10 @@ impl<'a> Walk<'a> {
         level.end = start.available;
         level.limit = start.available;
         level.l4_end = start.available;
-        let (l3, ethertype) = self.tags(start, level)?;
+        let (l3, ethertype) = match start.bare {
+            true => (start.at, start.ethertype),
+            false => self.tags(start, level)?,
+        };
         level.l3 = l3 as u16;
         let upper = match ethertype {
             ethertype::IPV4 => self.ipv4(l3, start.available, level),
@@ -156,7 +180,13 @@ impl<'a> Walk<'a> {
 
     /// Where a header of `len` bytes ends, in an IP payload; `None` (and malformed) if it is
     /// shorter than its fixed part or does not fit.
-    fn after(&self, at: u32, len: usize, len_min: usize, level: &mut Level) -> Option<u32> {
+    pub(super) fn after(
+        &self,
+        at: u32,
+        len: usize,
+        len_min: usize,
+        level: &mut Level,
+    ) -> Option<u32> {
         if len < len_min {
             level.malformed = true;
             return None;
@@ -174,7 +204,9 @@ impl<'a> Walk<'a> {
             L4::Udp | L4::UdpLite => return self.udp(upper.at, level),
             L4::Icmp4 | L4::Icmp6 => self.fixed(upper.at, 4, level),
             L4::Sctp => self.fixed(upper.at, 12, level),
-            L4::None | L4::Gre | L4::Other(_) => {}
+            L4::Gre => return self.gre(upper.at, level),
+            L4::Other(protocol::IPV4 | protocol::IPV6) => return self.ip_in_ip(upper.at, level),
+            L4::None | L4::Other(_) => {}
         }
         None
     }
@@ -207,23 +239,11 @@ impl<'a> Walk<'a> {
         }
         let too_long = level.l4_end > level.limit && !level.overrun;
         level.malformed |= level.l4_end < payload || too_long;
-        if level.l4_kind == L4::Udp && vxlan::PORTS.contains(&header.dst_port.get()) {
-            self.vxlan(payload, level)
+        if level.l4_kind == L4::Udp {
+            self.in_udp(header.dst_port.get(), payload, level)
         } else {
             None
         }
-    }
-
-    /// Where the inner frame starts, if there is a sound VXLAN header and a whole Ethernet header
-    /// behind it.
-    fn vxlan(&mut self, at: u32, level: &mut Level) -> Option<Start> {
-        let available = level.l4_end.min(level.limit);
-        let inner = at + VxlanHeader::LEN as u32;
-        if inner + EthernetHeader::LEN as u32 > available {
-            return None;
-        }
-        let header = self.header::<VxlanHeader>(at, available, level)?;
-        if header.has_vni() { self.ethernet(inner, available, level) } else { None }
     }
 
     /// The header at `at`; `None` if it does not fit the `available` bytes (malformed) or goes on
@@ -252,7 +272,7 @@ impl<'a> Walk<'a> {
 
     /// Whether headers up to `end` are at hand and contiguous.
     #[inline]
-    fn reach(&self, end: u32, available: u32, level: &mut Level) -> Option<()> {
+    pub(super) fn reach(&self, end: u32, available: u32, level: &mut Level) -> Option<()> {
         if end > available {
             level.malformed = true;
             return None;

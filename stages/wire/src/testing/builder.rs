@@ -4,8 +4,9 @@
 //! from what was put below them. It writes whatever is said, so malformed frames are built with it
 //! as well. A tunnel is built in one go, or by giving a built frame as the payload of another.
 
-use super::headers::{Checksum, Ethernet, Extension, Ipv4, Ipv6, Tcp, Udp, Vlan, Vxlan};
-use super::{slow_pseudo_header, slow_sum};
+use super::headers::{Arp, Ethernet, Icmp, Ipv4, Ipv6, Tcp, Udp, Vlan};
+use super::tunnels::{Geneve, Gre, Vxlan};
+use super::write::{self, Addresses, arp, final_addresses, geneve, gre, ipv4, ipv6, tcp, udp};
 
 #[derive(Clone, Debug)]
 enum Layer {
@@ -16,14 +17,12 @@ enum Layer {
     Ipv6(Ipv6),
     Tcp(Tcp),
     Udp(Udp),
+    Icmp(Icmp),
+    Arp(Arp),
     Vxlan(Vxlan),
+    Geneve(Geneve),
+    Gre(Gre),
     Bytes(Vec<u8>),
-}
-
-/// The addresses a checksum below an IP header covers.
-struct Addresses {
-    src: Vec<u8>,
-    dst: Vec<u8>,
 }
 
 /// Builds one frame. Headers are given outside in; [`FrameBuilder::build`] puts them together
@@ -64,6 +63,21 @@ impl FrameBuilder {
     pub fn with(ethernet: Ethernet) -> FrameBuilder {
         let layers = vec![Layer::Ethernet(ethernet)];
         FrameBuilder { layers, payload: Vec::new(), pad_to: 0, trailer: Vec::new() }
+    }
+
+    /// A packet that starts with what is added first: for [`FrameBuilder::inside`] of a tunnel
+    /// without an inner Ethernet header.
+    pub fn bare() -> FrameBuilder {
+        let layers = Vec::new();
+        FrameBuilder { layers, payload: Vec::new(), pad_to: 0, trailer: Vec::new() }
+    }
+
+    /// Adds the headers and the payload of `inner`, not its padding and trailer. An inner frame
+    /// with those is built and given as payload.
+    pub fn inside(mut self, inner: FrameBuilder) -> FrameBuilder {
+        self.layers.extend(inner.layers);
+        self.payload = inner.payload;
+        self
     }
 
     fn add(mut self, layer: Layer) -> FrameBuilder {
@@ -114,6 +128,26 @@ impl FrameBuilder {
     /// Adds a VXLAN header; an Ethernet header or a built frame as payload should follow.
     pub fn vxlan(self, header: Vxlan) -> FrameBuilder {
         self.add(Layer::Vxlan(header))
+    }
+
+    /// Adds a Geneve header; an Ethernet or IP header, or a built frame as payload, should follow.
+    pub fn geneve(self, header: Geneve) -> FrameBuilder {
+        self.add(Layer::Geneve(header))
+    }
+
+    /// Adds a GRE header; an Ethernet or IP header, or a built frame as payload, should follow.
+    pub fn gre(self, header: Gre) -> FrameBuilder {
+        self.add(Layer::Gre(header))
+    }
+
+    /// Adds the first 8 bytes of an ICMP message: ICMPv6 where it is in IPv6.
+    pub fn icmp(self, header: Icmp) -> FrameBuilder {
+        self.add(Layer::Icmp(header))
+    }
+
+    /// Adds an ARP packet for Ethernet and IPv4.
+    pub fn arp(self, packet: Arp) -> FrameBuilder {
+        self.add(Layer::Arp(packet))
     }
 
     /// Adds bytes as a header of a kind this builder does not know.
@@ -179,10 +213,17 @@ impl FrameBuilder {
             Layer::Ipv6(header) => ipv6(header, self.protocol(index), body),
             Layer::Tcp(header) => tcp(header, &self.addresses(index), body),
             Layer::Udp(header) => udp(header, &self.addresses(index), body),
+            Layer::Icmp(header) => {
+                let v6 = matches!(self.network(index), Some(Layer::Ipv6(_)));
+                write::icmp(header, &self.addresses(index), v6, body)
+            }
+            Layer::Arp(packet) => arp(packet),
             Layer::Vxlan(header) => {
                 let vni = (header.vni << 8).to_be_bytes();
-                [&[header.flags, 0, 0, 0], &vni[..]].concat()
+                [&[header.flags, 0, 0, header.next_protocol], &vni[..]].concat()
             }
+            Layer::Geneve(header) => geneve(header, self.inner_type(index)),
+            Layer::Gre(header) => gre(header, self.inner_type(index), body),
             Layer::Bytes(bytes) => bytes.clone(),
         }
     }
@@ -194,8 +235,18 @@ impl FrameBuilder {
             Some(Layer::Snap) => body.len() as u16,
             Some(Layer::Ipv4(_)) => 0x0800,
             Some(Layer::Ipv6(_)) => 0x86dd,
+            Some(Layer::Arp(_)) => 0x0806,
             // The type for local experiments (IEEE 802).
             _ => 0x88b5,
+        }
+    }
+
+    /// The type in a tunnel header at `index`: a frame, unless an IP header follows.
+    fn inner_type(&self, index: usize) -> u16 {
+        match self.layers.get(index + 1) {
+            Some(Layer::Ipv4(_)) => 0x0800,
+            Some(Layer::Ipv6(_)) => 0x86dd,
+            _ => 0x6558,
         }
     }
 
@@ -205,189 +256,25 @@ impl FrameBuilder {
             Some(Layer::Udp(_)) => 17,
             Some(Layer::Ipv4(_)) => 4,
             Some(Layer::Ipv6(_)) => 41,
+            Some(Layer::Gre(_)) => 47,
+            Some(Layer::Icmp(_)) if matches!(self.layers[index], Layer::Ipv6(_)) => 58,
+            Some(Layer::Icmp(_)) => 1,
             _ => 253,
         }
     }
 
-    /// The addresses of the nearest IP header outside of `index`.
+    /// The nearest IP header outside of `index`.
+    fn network(&self, index: usize) -> Option<&Layer> {
+        let is_ip = |layer: &&Layer| matches!(layer, Layer::Ipv4(_) | Layer::Ipv6(_));
+        self.layers[..index].iter().rev().find(is_ip)
+    }
+
+    /// Its addresses.
     fn addresses(&self, index: usize) -> Addresses {
-        for layer in self.layers[..index].iter().rev() {
-            match layer {
-                Layer::Ipv4(ip) => return Addresses { src: ip.src.into(), dst: ip.dst.into() },
-                Layer::Ipv6(ip) => return final_addresses(ip),
-                _ => {}
-            }
-        }
-        Addresses { src: Vec::new(), dst: Vec::new() }
-    }
-}
-
-/// RFC 8200 section 8.1 and RFC 6275 section 11.3: where the packet will be when its checksum is
-/// checked.
-fn final_addresses(ip: &Ipv6) -> Addresses {
-    let mut found = Addresses { src: ip.src.into(), dst: ip.dst.into() };
-    for extension in &ip.extensions {
-        match extension {
-            Extension::HomeAddress(home) => found.src = home.to_vec(),
-            Extension::Routing { kind, left, addresses } if *left > 0 => {
-                let last = if *kind == 4 { addresses.first() } else { addresses.last() };
-                found.dst = last.map_or(found.dst, |last| last.to_vec());
-            }
-            _ => {}
+        match self.network(index) {
+            Some(Layer::Ipv4(ip)) => Addresses { src: ip.src.into(), dst: ip.dst.into() },
+            Some(Layer::Ipv6(ip)) => final_addresses(ip),
+            _ => Addresses { src: Vec::new(), dst: Vec::new() },
         }
     }
-    found
-}
-
-fn padded(bytes: &[u8], unit: usize) -> Vec<u8> {
-    let mut padded = bytes.to_vec();
-    padded.resize(bytes.len().next_multiple_of(unit), 0);
-    padded
-}
-
-fn header_options(options: &[u8]) -> Vec<u8> {
-    let mut options = padded(options, 4);
-    options.truncate(40);
-    options
-}
-
-/// Writes a checksum: `sum` is over everything with the field zero, `pseudo` over the pseudo header
-/// alone.
-fn put_checksum(bytes: &mut [u8], what: Checksum, sum: u16, pseudo: u16, udp: bool) {
-    let right = match !sum {
-        0xffff if !udp => 0,
-        0 if udp => 0xffff,
-        right => right,
-    };
-    let value = match what {
-        Checksum::Right => right,
-        Checksum::OtherZero => match right {
-            0 => 0xffff,
-            0xffff => 0,
-            other => other,
-        },
-        Checksum::Partial => pseudo,
-        // Never 0, which UDP would take for "none"; never the other zero, which would be right.
-        Checksum::Wrong if right == 0xfffe || right == 0xffff => 0x0001,
-        Checksum::Wrong => right + 1,
-        Checksum::Value(value) => value,
-    };
-    bytes.copy_from_slice(&value.to_be_bytes());
-}
-
-fn ipv4(header: &Ipv4, next: u8, body: &[u8]) -> Vec<u8> {
-    let options = header_options(&header.options);
-    let len = 20 + options.len();
-    let total_length = header.total_length.unwrap_or((len + body.len()) as u16);
-    let flags = u16::from(header.dont_fragment) << 14 | u16::from(header.more_fragments) << 13;
-    let mut bytes = vec![0x40 | (len / 4) as u8, header.tos];
-    bytes.extend(total_length.to_be_bytes());
-    bytes.extend(header.id.to_be_bytes());
-    bytes.extend((flags | (header.fragment_offset / 8)).to_be_bytes());
-    bytes.extend([header.ttl, header.protocol.unwrap_or(next), 0, 0]);
-    bytes.extend(header.src);
-    bytes.extend(header.dst);
-    bytes.extend(options);
-    let sum = slow_sum(&[&bytes]);
-    put_checksum(&mut bytes[10..12], header.checksum, sum, 0, false);
-    bytes
-}
-
-fn ipv6(header: &Ipv6, next: u8, body: &[u8]) -> Vec<u8> {
-    let mut next = header.next_header.unwrap_or(next);
-    let extension_len = |extension| extension_header(extension, 0, 0).1.len();
-    let payload_length = header.extensions.iter().map(extension_len).sum::<usize>() + body.len();
-    let mut extensions = Vec::new();
-    for extension in header.extensions.iter().rev() {
-        let (number, mut bytes) = extension_header(extension, next, payload_length);
-        bytes.append(&mut extensions);
-        extensions = bytes;
-        next = number;
-    }
-    let length = match header.payload_length {
-        Some(length) => length,
-        None if header.extensions.contains(&Extension::Jumbo) => 0,
-        None => payload_length as u16,
-    };
-    let first = 6 << 28 | u32::from(header.traffic_class) << 20 | header.flow_label & 0xf_ffff;
-    let mut bytes = first.to_be_bytes().to_vec();
-    bytes.extend(length.to_be_bytes());
-    bytes.extend([next, header.hop_limit]);
-    bytes.extend(header.src);
-    bytes.extend(header.dst);
-    bytes.extend(extensions);
-    bytes
-}
-
-/// Protocol number and bytes of an extension header before one of type `next`, in a datagram of
-/// this payload length.
-fn extension_header(extension: &Extension, next: u8, payload_length: usize) -> (u8, Vec<u8>) {
-    let usual = |body: &[u8]| {
-        let mut bytes = padded(&[&[next, 0], body].concat(), 8);
-        bytes[1] = (bytes.len() / 8 - 1) as u8;
-        bytes
-    };
-    match extension {
-        Extension::HopByHop(options) => (0, usual(options)),
-        Extension::Jumbo => {
-            let length = (payload_length as u32).to_be_bytes();
-            (0, usual(&[&[0xc2, 4], &length[..]].concat()))
-        }
-        Extension::Destination(options) => (60, usual(options)),
-        // Two bytes of padding first: the address belongs at 8n + 6.
-        Extension::HomeAddress(home) => (60, usual(&[&[1, 0, 201, 16], &home[..]].concat())),
-        Extension::Routing { kind, left, addresses } => {
-            (43, usual(&[&[*kind, *left, 0, 0, 0, 0], &addresses.concat()[..]].concat()))
-        }
-        Extension::Fragment { offset, more, id } => {
-            let mut bytes = vec![next, 0];
-            bytes.extend((offset & 0xfff8 | u16::from(*more)).to_be_bytes());
-            bytes.extend(id.to_be_bytes());
-            (44, bytes)
-        }
-        Extension::Authentication(words) => {
-            let mut bytes = vec![next, words + 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
-            bytes.resize(12 + 4 * usize::from(*words), 0x5a);
-            (51, bytes)
-        }
-        Extension::Other(number, body) => (*number, usual(body)),
-    }
-}
-
-fn tcp(header: &Tcp, addresses: &Addresses, body: &[u8]) -> Vec<u8> {
-    let options = header_options(&header.options);
-    let len = 20 + options.len();
-    let words = header.header_words.map_or(len / 4, usize::from) as u16;
-    let mut bytes = header.src_port.to_be_bytes().to_vec();
-    bytes.extend(header.dst_port.to_be_bytes());
-    bytes.extend(header.seq.to_be_bytes());
-    bytes.extend(header.ack.to_be_bytes());
-    bytes.extend((words << 12 | header.flags.bits()).to_be_bytes());
-    bytes.extend(header.window.to_be_bytes());
-    bytes.extend([0, 0]);
-    bytes.extend(header.urgent.to_be_bytes());
-    bytes.extend(options);
-    let length = (len + body.len()) as u32;
-    let pseudo = slow_pseudo_header(&addresses.src, &addresses.dst, length, 6);
-    let sum = slow_sum(&[&pseudo, &bytes, body]);
-    put_checksum(&mut bytes[16..18], header.checksum, sum, slow_sum(&[&pseudo]), false);
-    bytes
-}
-
-fn udp(header: &Udp, addresses: &Addresses, body: &[u8]) -> Vec<u8> {
-    let len = 8 + body.len();
-    let length = header.length.unwrap_or(u16::try_from(len).unwrap_or(0));
-    let mut bytes = header.src_port.to_be_bytes().to_vec();
-    bytes.extend(header.dst_port.to_be_bytes());
-    bytes.extend(length.to_be_bytes());
-    bytes.extend([0, 0]);
-    // A length that is said is also what the checksum covers, as far as there are bytes.
-    let covered = match header.length {
-        Some(length) if length >= 8 => usize::from(length).min(len),
-        _ => len,
-    };
-    let pseudo = slow_pseudo_header(&addresses.src, &addresses.dst, covered as u32, 17);
-    let sum = slow_sum(&[&pseudo, &bytes, &body[..covered - 8]]);
-    put_checksum(&mut bytes[6..8], header.checksum, sum, slow_sum(&[&pseudo]), true);
-    bytes
 }

@@ -12,8 +12,8 @@ pub fn describe(frame: &[u8]) -> String {
     lines(&Dissection::of(frame))
 }
 
-/// What is wrong with a frame: impossible lengths, wrong checksums (IPv4, TCP, UDP; at both levels
-/// of VXLAN). Empty if it is sound. Fragments and unknown protocols are not looked into.
+/// What is wrong with a frame: impossible lengths, wrong checksums (IPv4, TCP, UDP, ICMP, GRE; at
+/// every level of tunnels). Empty if it is sound. Fragments and unknown protocols are not looked into.
 pub fn problems(frame: &[u8]) -> Vec<String> {
     Dissection::of(frame).problems
 }

@@ -255,24 +255,49 @@ impl Default for Udp {
     }
 }
 
-impl Udp {
-    /// The outer header of a VXLAN tunnel: destination port 4789, checksum 0 (RFC 7348 section 5).
-    pub fn vxlan() -> Udp {
-        Udp { dst_port: 4789, checksum: Checksum::Value(0), ..Udp::default() }
+/// The first 8 bytes of an ICMP message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Icmp {
+    /// Type.
+    pub kind: u8,
+    /// Code.
+    pub code: u8,
+    /// What follows the checksum.
+    pub rest: u32,
+    /// Checksum; [`Checksum::Partial`] means the pseudo header's sum in ICMPv6, 0 in ICMP.
+    pub checksum: Checksum,
+}
+
+impl Default for Icmp {
+    /// An echo request over IPv4.
+    fn default() -> Icmp {
+        Icmp { kind: 8, code: 0, rest: 0x0001_0001, checksum: Checksum::Right }
     }
 }
 
-/// A VXLAN header.
+/// An ARP packet for Ethernet and IPv4.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vxlan {
-    /// Flags; 0x08 says that there is a network identifier.
-    pub flags: u8,
-    /// Network identifier, 24 bits.
-    pub vni: u32,
+pub struct Arp {
+    /// 1 for a request, 2 for a reply.
+    pub operation: u16,
+    /// Link address of the sender.
+    pub sender_mac: [u8; 6],
+    /// Network address of the sender.
+    pub sender_ip: [u8; 4],
+    /// Link address of the target.
+    pub target_mac: [u8; 6],
+    /// Network address of the target.
+    pub target_ip: [u8; 4],
 }
 
-impl Default for Vxlan {
-    fn default() -> Vxlan {
-        Vxlan { flags: 0x08, vni: 42 }
+impl Default for Arp {
+    fn default() -> Arp {
+        Arp {
+            operation: 1,
+            sender_mac: [2, 0, 0, 0, 0, 0xa],
+            sender_ip: [192, 0, 2, 1],
+            target_mac: [0; 6],
+            target_ip: [198, 51, 100, 2],
+        }
     }
 }

@@ -11,10 +11,15 @@ mod checker;
 mod dissect;
 mod headers;
 pub mod strategies;
+mod tunnels;
+mod write;
 
 pub use builder::FrameBuilder;
 pub use checker::{assert_same_frames, assert_sound, describe, problems};
-pub use headers::{Checksum, Ethernet, Extension, Ipv4, Ipv6, Tcp, Udp, Vlan, Vxlan, address_v6};
+pub use headers::{
+    Arp, Checksum, Ethernet, Extension, Icmp, Ipv4, Ipv6, Tcp, Udp, Vlan, address_v6,
+};
+pub use tunnels::{Geneve, Gre, Vxlan};
 
 /// The one's-complement sum, one byte at a time: even offsets weigh 256, odd ones 1 (RFC 1071). 0
 /// only for zeros.

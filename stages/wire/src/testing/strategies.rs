@@ -2,12 +2,17 @@
 //!
 //! It promises that [`frame`] gives only frames [`super::problems`] accepts, and that [`hostile`]
 //! gives bytes that mostly look like frames and are not. Payloads are short: length is the business
-//! of each test.
+//! of each test. Strategies that others are made of are boxed: nested in each other they would not
+//! fit the stack of a test's thread.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{Ethernet, Extension, FrameBuilder, Ipv4, Ipv6, Tcp, Udp, Vlan, Vxlan, address_v6};
+use super::{
+    Checksum, Ethernet, Extension, FrameBuilder, Geneve, Gre, Ipv4, Ipv6, Tcp, Udp, Vlan, Vxlan,
+    address_v6,
+};
+use crate::layers::is_tunnel_port;
 use crate::tcp::TcpFlags;
 
 /// An IPv4 header of a whole datagram, with options now and then.
@@ -89,7 +94,7 @@ pub fn tcp() -> impl Strategy<Value = Tcp> {
 /// A UDP header with a checksum, to no port that means a tunnel.
 pub fn udp() -> impl Strategy<Value = Udp> {
     any::<(u16, u16)>().prop_map(|(src_port, dst_port)| {
-        let dst_port = if crate::vxlan::PORTS.contains(&dst_port) { 53 } else { dst_port };
+        let dst_port = if is_tunnel_port(dst_port) { 53 } else { dst_port };
         Udp { src_port, dst_port, ..Udp::default() }
     })
 }
@@ -103,49 +108,147 @@ pub fn payload(max: usize) -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// Ethernet up to the IP header: any tags, SNAP now and then, IPv4 or IPv6.
-fn network(builder: FrameBuilder) -> impl Strategy<Value = FrameBuilder> {
+fn network(builder: FrameBuilder) -> BoxedStrategy<FrameBuilder> {
     let tag_type = prop_oneof![Just(0x8100u16), Just(0x88a8), Just(0x9100)];
     let tags = prop_oneof![2 => Just(Vec::new()), 1 => vec((tag_type, any::<u16>()), 1..4)];
     let ip = prop_oneof![ipv4().prop_map(Ok), ipv6().prop_map(Err)];
-    (tags, prop::bool::weighted(0.1), ip).prop_map(move |(tags, snap, ip)| {
-        let mut builder = builder.clone();
-        for (tag_type, tci) in tags {
-            builder = builder.vlan_with(Vlan { tag_type, tci, ethertype: None });
-        }
-        builder = if snap { builder.snap() } else { builder };
-        match ip {
-            Ok(ipv4) => builder.ipv4(ipv4),
-            Err(ipv6) => builder.ipv6(ipv6),
-        }
-    })
+    (tags, prop::bool::weighted(0.1), ip)
+        .prop_map(move |(tags, snap, ip)| {
+            let mut builder = builder.clone();
+            for (tag_type, tci) in tags {
+                builder = builder.vlan_with(Vlan { tag_type, tci, ethertype: None });
+            }
+            builder = if snap { builder.snap() } else { builder };
+            match ip {
+                Ok(ipv4) => builder.ipv4(ipv4),
+                Err(ipv6) => builder.ipv6(ipv6),
+            }
+        })
+        .boxed()
+}
+
+/// TCP or UDP with a payload behind an IP header.
+fn transport(builder: FrameBuilder) -> BoxedStrategy<FrameBuilder> {
+    let l4 = prop_oneof![2 => tcp().prop_map(Ok), 1 => udp().prop_map(Err)];
+    (l4, payload(200))
+        .prop_map(move |(l4, payload)| {
+            let builder = match l4 {
+                Ok(tcp) => builder.clone().tcp(tcp),
+                Err(udp) => builder.clone().udp(udp),
+            };
+            builder.payload(&payload)
+        })
+        .boxed()
 }
 
 /// A sound frame without a tunnel: TCP or UDP with a payload, padded to Ethernet's minimum now and
 /// then.
-pub fn plain_frame() -> impl Strategy<Value = FrameBuilder> {
-    let l4 = prop_oneof![2 => tcp().prop_map(Ok), 1 => udp().prop_map(Err)];
+pub fn plain_frame() -> BoxedStrategy<FrameBuilder> {
     let pad_to = prop_oneof![2 => Just(0usize), 1 => Just(60)];
-    (network(FrameBuilder::new()), l4, payload(200), pad_to).prop_map(
-        |(builder, l4, payload, pad_to)| {
-            let builder = match l4 {
-                Ok(tcp) => builder.tcp(tcp),
-                Err(udp) => builder.udp(udp),
-            };
-            builder.payload(&payload).pad_to(pad_to)
-        },
-    )
+    (network(FrameBuilder::new()).prop_flat_map(transport), pad_to)
+        .prop_map(|(builder, pad_to)| builder.pad_to(pad_to))
+        .boxed()
 }
 
-/// A sound frame, in VXLAN now and then.
-pub fn frame() -> impl Strategy<Value = FrameBuilder> {
+/// A sound packet without Ethernet header and tunnel.
+pub fn bare_packet() -> BoxedStrategy<FrameBuilder> {
+    let ip = prop_oneof![
+        ipv4().prop_map(|ip| FrameBuilder::bare().ipv4(ip)),
+        ipv6().prop_map(|ip| FrameBuilder::bare().ipv6(ip)),
+    ];
+    ip.prop_flat_map(transport).boxed()
+}
+
+/// What is around an inner frame or packet.
+#[derive(Clone, Debug)]
+enum Around {
+    Vxlan(Udp, Vxlan),
+    Geneve(Udp, Geneve),
+    Gre(Gre),
+    Nothing,
+}
+
+impl Around {
+    fn put(self, outer: FrameBuilder) -> FrameBuilder {
+        match self {
+            Around::Vxlan(udp, vxlan) => outer.udp(udp).vxlan(vxlan),
+            Around::Geneve(udp, geneve) => outer.udp(udp).geneve(geneve),
+            Around::Gre(gre) => outer.gre(gre),
+            Around::Nothing => outer,
+        }
+    }
+}
+
+/// A UDP header to a tunnel's port, with a checksum or without.
+fn tunnel_udp(port: u16) -> impl Strategy<Value = Udp> {
+    let checksum = prop_oneof![Just(Checksum::Value(0)), Just(Checksum::Right)];
+    (any::<u16>(), checksum).prop_map(move |(src_port, checksum)| Udp {
+        src_port,
+        dst_port: port,
+        checksum,
+        ..Udp::default()
+    })
+}
+
+fn vxlan_around(frame: bool) -> BoxedStrategy<Around> {
     let vni = 0u32..1 << 24;
-    let tunnel = (network(FrameBuilder::new()), vni, prop::bool::ANY, plain_frame()).prop_map(
-        |(outer, vni, zero, inner)| {
-            let udp = if zero { Udp::vxlan() } else { Udp { dst_port: 8472, ..Udp::default() } };
-            outer.udp(udp).vxlan(Vxlan { vni, ..Vxlan::default() }).payload(&inner.build())
-        },
-    );
-    prop_oneof![3 => plain_frame(), 1 => tunnel]
+    let ports = if frame { vec![4789, 8472, 4790] } else { vec![4790, 4789] };
+    let udp = prop::sample::select(ports).prop_flat_map(tunnel_udp);
+    (udp, vni)
+        .prop_map(move |(udp, vni)| {
+            // Without a frame inside somebody has to say what is: the caller, by the next protocol.
+            let gpe = !frame || udp.dst_port == 4790;
+            let (flags, next_protocol) = if gpe { (0x0c, 3) } else { (0x08, 0) };
+            Around::Vxlan(udp, Vxlan { flags, next_protocol, vni })
+        })
+        .boxed()
+}
+
+fn geneve_around() -> BoxedStrategy<Around> {
+    let options = prop_oneof![Just(Vec::new()), vec(any::<u8>(), 0..252)];
+    (tunnel_udp(6081), 0u32..1 << 24, any::<bool>(), options)
+        .prop_map(|(udp, vni, critical, options)| {
+            Around::Geneve(udp, Geneve { vni, critical, options, ..Geneve::default() })
+        })
+        .boxed()
+}
+
+fn gre_around() -> BoxedStrategy<Around> {
+    any::<(bool, Option<u32>, Option<u32>)>()
+        .prop_map(|(sum, key, sequence)| {
+            let checksum = sum.then_some(Checksum::Right);
+            Around::Gre(Gre { checksum, key, sequence, ..Gre::default() })
+        })
+        .boxed()
+}
+
+/// A sound frame in a tunnel of any kind that the walk follows: an inner frame, or an inner packet
+/// without Ethernet.
+pub fn tunnelled() -> BoxedStrategy<FrameBuilder> {
+    let outer = || network(FrameBuilder::new());
+    let of_frame = prop_oneof![2 => vxlan_around(true), 1 => geneve_around(), 1 => gre_around()];
+    let frame = (outer(), of_frame, plain_frame())
+        .prop_map(|(outer, around, inner)| around.put(outer).payload(&inner.build()));
+    let of_packet = prop_oneof![
+        1 => vxlan_around(false),
+        2 => geneve_around(),
+        2 => gre_around(),
+        1 => Just(Around::Nothing),
+    ];
+    let packet = (outer(), of_packet, bare_packet()).prop_map(|(outer, mut around, inner)| {
+        if let Around::Vxlan(_, vxlan) = &mut around {
+            vxlan.next_protocol = if inner.build()[0] >> 4 == 4 { 1 } else { 2 };
+        }
+        around.put(outer).inside(inner)
+    });
+    prop_oneof![frame, packet].boxed()
+}
+
+/// A sound frame, in a tunnel now and then, and in two of them.
+pub fn frame() -> impl Strategy<Value = FrameBuilder> {
+    let twice = (network(FrameBuilder::new()), vxlan_around(true), tunnelled())
+        .prop_map(|(outer, around, inner)| around.put(outer).payload(&inner.build()));
+    prop_oneof![12 => plain_frame(), 4 => tunnelled(), 1 => twice]
 }
 
 /// Sound frames with bytes overwritten, cut short or grown, and bytes that never were a frame.
@@ -156,8 +259,8 @@ pub fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let cut = prop::option::weighted(0.3, any::<prop::sample::Index>());
     (start, edits, cut).prop_map(|(mut bytes, edits, cut)| {
         for (at, value) in edits {
-            // Headers are where the decisions are: three of four edits go to the first 80 bytes.
-            let span = if value % 4 == 0 { bytes.len() } else { bytes.len().min(80) };
+            // Headers are where the decisions are: three of four edits go to the first 140 bytes.
+            let span = if value % 4 == 0 { bytes.len() } else { bytes.len().min(140) };
             if span > 0 {
                 bytes[at.index(span)] = value;
             }

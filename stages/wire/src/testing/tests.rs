@@ -148,6 +148,45 @@ fn the_checker_names_what_is_wrong() {
 }
 
 #[test]
+fn the_checker_looks_into_every_tunnel() {
+    let outer = || FrameBuilder::new().ipv4(Ipv4::default());
+    let bad = Tcp { checksum: Checksum::Wrong, ..Tcp::default() };
+    let frame = || FrameBuilder::new().ipv4(Ipv4::default()).tcp(bad.clone());
+    let packet = || FrameBuilder::bare().ipv6(Ipv6::default()).tcp(bad.clone());
+    let geneve = Geneve { options: vec![1; 8], ..Geneve::default() };
+    let cases = [
+        (outer().udp(Udp::geneve()).geneve(geneve).inside(frame()), 42 + 16 + 34),
+        (outer().gre(Gre { key: Some(1), ..Gre::default() }).inside(packet()), 34 + 8 + 40),
+        (outer().inside(packet()), 34 + 40),
+    ];
+    for (builder, at) in cases {
+        assert_eq!(problems(&builder.build()), [format!("byte {at}: wrong TCP checksum")]);
+    }
+    let wrong = Gre { checksum: Some(Checksum::Wrong), ..Gre::default() };
+    let inner = FrameBuilder::bare().ipv4(Ipv4::default()).udp(Udp::default());
+    let found = problems(&outer().gre(wrong).inside(inner).build());
+    assert_eq!(found, ["byte 34: wrong GRE checksum"]);
+}
+
+#[test]
+fn messages_of_icmp_and_arp() {
+    let echo = |checksum| Icmp { checksum, ..Icmp::default() };
+    let v4 = |icmp| FrameBuilder::new().ipv4(Ipv4::default()).icmp(icmp).payload(b"ping").build();
+    assert_sound(&v4(echo(Checksum::Right)));
+    assert_eq!(problems(&v4(echo(Checksum::Wrong))), ["byte 34: wrong ICMP checksum"]);
+    let v6 = |icmp| FrameBuilder::new().ipv6(Ipv6::default()).icmp(icmp).payload(&[7; 16]).build();
+    let question = |checksum| Icmp { kind: 135, rest: 0, ..echo(checksum) };
+    assert_sound(&v6(question(Checksum::Right)));
+    assert_eq!(problems(&v6(question(Checksum::Wrong))), ["byte 54: wrong ICMPv6 checksum"]);
+    let frame = v6(question(Checksum::Right));
+    let sliced = SlicedPacket::from_ethernet(&frame).unwrap().transport;
+    assert!(matches!(sliced, Some(TransportSlice::Icmpv6(icmp)) if icmp.type_u8() == 135));
+    let arp = FrameBuilder::new().arp(Arp::default()).build();
+    assert_sound(&arp);
+    assert_eq!(arp[12..22], [8, 6, 0, 1, 8, 0, 6, 4, 0, 1]);
+}
+
+#[test]
 #[should_panic(expected = "wrong TCP checksum")]
 fn an_unsound_frame_fails() {
     let tcp = Tcp { checksum: Checksum::Wrong, ..Tcp::default() };

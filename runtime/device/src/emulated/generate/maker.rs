@@ -7,6 +7,7 @@ use super::turns::{Portion, Turns};
 use crate::emulated::inspect::Findings;
 use crate::emulated::join::Arrival;
 use crate::emulated::traffic::Next;
+use crate::headers::Parses;
 use crate::shares::Share;
 use corelane_runtime::Time;
 use corelane_runtime::offload::Caps;
@@ -26,12 +27,15 @@ pub(in crate::emulated) struct Generator {
     left: Option<u64>,
     /// Whether the frame to come is already written.
     ready: bool,
+    /// Whether the device looks into the tunnel that frames come in.
+    finds_tunnel: bool,
 }
 
 impl Generator {
-    pub(in crate::emulated) fn new(plan: &Generate, share: &Share) -> Generator {
+    /// One queue's share, on a device that looks into these tunnels.
+    pub(in crate::emulated) fn new(plan: &Generate, share: &Share, parses: &Parses) -> Generator {
         let (index, queues) = share.of_all();
-        let lengths = plan.size.lengths(plan.header_len() + 1, plan.seed);
+        let lengths = plan.lengths();
         let mut distinct = lengths.clone();
         distinct.sort_unstable();
         distinct.dedup();
@@ -47,6 +51,7 @@ impl Generator {
             size: 0,
             left: plan.count.map(|count| portion.of_count(count)),
             ready: false,
+            finds_tunnel: plan.tunnel.as_ref().is_some_and(|tunnel| tunnel.is_found(parses)),
             plan: plan.clone(),
         }
     }
@@ -65,11 +70,16 @@ impl Generator {
             self.ready = true;
         }
         let bytes = &template.frame[..];
-        let findings = match self.plan.partial {
-            false => Findings::of_made(bytes, flow.hash, caps),
-            true => {
+        let findings = match (self.plan.partial, &self.plan.tunnel) {
+            (true, _) => {
                 let (start, field) = (self.plan.l4() as u16, self.plan.field() as u16);
                 Findings::of_unfinished(bytes, flow.hash, Partial { start, field })
+            }
+            (false, None) => Findings::of_made(bytes, flow.hash, caps),
+            (false, Some(tunnel)) => {
+                let inside = self.finds_tunnel.then(|| self.plan.level());
+                let outer = template.datagram.map(|sum| (sum, tunnel.checksum));
+                Findings::of_wrapped(bytes, flow.hash, caps, outer.unwrap_or_default(), inside)
             }
         };
         Next::Frame(Arrival { bytes, time, orig_len: bytes.len() as u32, findings })
@@ -78,7 +88,7 @@ impl Generator {
     pub(in crate::emulated) fn advance(&mut self) {
         let Some(flow) = self.flows.get_mut(self.turns.flow()) else { return };
         let len = self.templates[self.sizes[self.size]].frame.len();
-        flow.seq = flow.seq.wrapping_add((len - self.plan.header_len()) as u32);
+        flow.seq = flow.seq.wrapping_add((len - flow.header.len()) as u32);
         flow.ip_id = flow.ip_id.wrapping_add(1);
         self.left = self.left.map(|left| left.saturating_sub(1));
         self.ready = false;

@@ -2,21 +2,26 @@
 //!
 //! Frames are made before the run as one payload per size and a few numbers per flow. What changes from frame
 //! to frame - sequence number and IPv4 ID - enters the checksums as a number, so a frame costs its header.
-//! Every checksum is right, or not yet finished where that is asked for. All that looks random depends on the
+//! Every checksum is right, or not yet finished where that is asked for. Frames may come in a tunnel. All that looks random depends on the
 //! seed only. A frame that is due and not taken waits, however long; none is lost.
 
 mod flow;
 mod maker;
+mod overlay;
 mod pace;
 mod sizes;
 mod turns;
 
 pub(super) use maker::Generator;
+pub use overlay::{Overlay, OverlayKind};
 pub use pace::Rate;
 pub use sizes::FrameSize;
 pub use turns::Order;
 
+use super::inspect::Level;
+use crate::headers::{TCP, UDP};
 use corelane_runtime::Error;
+use corelane_runtime::packet::Csum;
 
 const ETHERNET: usize = 14;
 /// Longest IP packet generated.
@@ -28,7 +33,7 @@ pub struct Generate {
     /// Number of flows, at least 1 and at most [`MAX_FLOWS`](Self::MAX_FLOWS); each has addresses and ports of its own. Flow n falls to queue n modulo
     /// the number of queues.
     pub flows: u32,
-    /// How long frames are.
+    /// How long frames are; in a tunnel, those inside.
     pub size: FrameSize,
     /// What they carry.
     pub protocol: Protocol,
@@ -42,11 +47,13 @@ pub struct Generate {
     pub rate: Rate,
     /// Decides addresses, ports, payload, the order of sizes and of flows where it is random.
     pub seed: u64,
-    /// The link-layer address they are sent to.
+    /// The link-layer address they are sent to; in a tunnel, the outer one.
     pub destination: [u8; 6],
     /// Whether checksums of TCP and UDP are left unfinished, with the sum of the pseudo header in the field, as
     /// virtio devices hand over what was sent on the same host.
     pub partial: bool,
+    /// The tunnel they come in, if they do.
+    pub tunnel: Option<Overlay>,
 }
 
 impl Default for Generate {
@@ -62,6 +69,7 @@ impl Default for Generate {
             seed: 1,
             destination: [2, 0, 0, 0, 0, 2],
             partial: false,
+            tunnel: None,
         }
     }
 }
@@ -98,6 +106,14 @@ impl Generate {
         self.order.check().map_err(|wrong| ("order", wrong))?;
         self.size.check().map_err(|wrong| ("size", wrong))?;
         self.rate.check().map_err(|wrong| ("rate", wrong))?;
+        if let Some(tunnel) = &self.tunnel {
+            if self.partial {
+                let wrong = "unfinished checksums are not made inside a tunnel; leave out `partial` or `tunnel`";
+                return Err(("partial", wrong.to_owned()));
+            }
+            let largest = self.size.largest(self.header_len() + 1 - tunnel.len());
+            tunnel.check(largest).map_err(|wrong| ("tunnel", wrong))?;
+        }
         match self.destination[0] & 1 {
             1 => Err(("mac", "`mac` is a group address; give one of a single station".to_owned())),
             _ => Ok(()),
@@ -113,12 +129,39 @@ impl Generate {
         if self.ipv6 { 40 } else { 20 }
     }
 
+    /// Bytes of the tunnel in front.
+    fn outer_len(&self) -> usize {
+        self.tunnel.as_ref().map_or(0, Overlay::len)
+    }
+
+    /// Where the innermost IP header is.
+    fn l3(&self) -> usize {
+        self.outer_len() + ETHERNET
+    }
+
     fn l4(&self) -> usize {
-        ETHERNET + self.l3_len()
+        self.l3() + self.l3_len()
+    }
+
+    /// Lengths of the frames on the wire, in the order in which they are sent.
+    fn lengths(&self) -> Vec<usize> {
+        let outer = self.outer_len();
+        let mut lengths = self.size.lengths(self.header_len() + 1 - outer, self.seed);
+        lengths.iter_mut().for_each(|len| *len += outer);
+        lengths
     }
 
     fn header_len(&self) -> usize {
         self.l4() + if self.protocol == Protocol::Udp { 8 } else { 20 }
+    }
+
+    /// What a device finds inside a tunnel.
+    fn level(&self) -> Level {
+        Level {
+            protocol: if self.protocol == Protocol::Udp { UDP } else { TCP },
+            l3: if self.ipv6 { Csum::Unknown } else { Csum::Good },
+            l4: Csum::Good,
+        }
     }
 
     /// Where the transport checksum is in the frame.

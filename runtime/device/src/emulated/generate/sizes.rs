@@ -48,6 +48,12 @@ impl FrameSize {
         Ok(())
     }
 
+    /// Length of the longest frame without check sequence, at least `least`.
+    pub(super) fn largest(&self, least: usize) -> usize {
+        let sizes = self.parts().into_iter().map(|(size, _)| size.saturating_sub(FCS) as usize);
+        sizes.max().unwrap_or(0).max(least)
+    }
+
     /// Each size and how many of it, in smallest numbers.
     fn parts(&self) -> Vec<(u32, u32)> {
         let mut parts = match self {

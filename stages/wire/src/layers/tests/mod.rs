@@ -3,6 +3,7 @@
 
 mod edges;
 mod properties;
+mod tunnels;
 
 use super::*;
 use crate::testing::{Extension, FrameBuilder, Ipv4, Ipv6, Tcp, Udp, Vlan, Vxlan, address_v6};

@@ -93,7 +93,7 @@ fn assert_plausible(frame: &[u8], frame_len: u32, found: &Layers) {
         let offsets = [level.l2, level.l3, level.l4, level.payload].map(u32::from);
         assert!(offsets.iter().all(|&at| at <= prefix), "{level:?}");
         let reached: Vec<u32> = offsets.into_iter().skip(1).take_while(|&at| at != 0).collect();
-        assert!(reached.is_sorted() && reached.iter().all(|&at| at > offsets[0]), "{level:?}");
+        assert!(reached.is_sorted() && reached.iter().all(|&at| at >= offsets[0]), "{level:?}");
         assert_eq!(level.l4 != 0, level.l4_kind != L4::None, "{level:?}");
         assert!(level.payload == 0 || u32::from(level.payload) <= level.limit, "{level:?}");
         assert!(level.limit <= frame_len && level.limit <= level.end, "{level:?}");
@@ -107,6 +107,15 @@ fn assert_plausible(frame: &[u8], frame_len: u32, found: &Layers) {
 }
 
 proptest! {
+    #[test]
+    fn the_last_of_all_levels_are_those_kept(frame in strategies::hostile()) {
+        let mut all = Vec::new();
+        each_level(&frame, frame.len() as u32, |level| all.push(*level));
+        let found = layers(&frame, frame.len() as u32);
+        prop_assert_eq!(found.levels(), &all[all.len().saturating_sub(2)..]);
+        prop_assert_eq!(found.deeper, all.len() > 2);
+    }
+
     #[test]
     fn checksums_of_sound_frames_cover_what_the_level_says(builder in strategies::plain_frame()) {
         let frame = builder.build();
