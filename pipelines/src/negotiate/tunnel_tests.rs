@@ -213,7 +213,7 @@ fn a_port_that_finds_the_tunnel_tells_of_what_is_inside_and_apart_of_what_is_aro
     // Another UDP port is plain UDP to it.
     let (place, reason) = checked("Elsewhere,", OUTER, "inner tcp, udp");
     assert_eq!(place, Where::Software, "{reason}");
-    assert!(reason.contains("but it finds VXLAN port 4789 only"), "{reason}");
+    assert!(reason.contains("but it finds VXLAN port 4789, Geneve port 6081 only"), "{reason}");
     assert_eq!(checked("Elsewhere,", OUTER, "outer udp").0, Where::Hardware);
     // Where no tunnel ends, any may come.
     assert_eq!(checked("", OUTER, "inner tcp, udp").0, Where::Both);
