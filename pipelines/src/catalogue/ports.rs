@@ -16,18 +16,23 @@ const fn key(
 pub const PORT_KEYS: &[KeyInfo] = &[
     key("queues", "Auto | whole number", "Auto", "queues in each direction"),
     key("mtu", "whole number of bytes", "none", "most bytes of an IP packet; none: no limit"),
-    key("mac", "MAC address in quotes", "none", "its link-layer address; a capture file has none"),
+    key(
+        "mac",
+        "MAC address in quotes",
+        "none",
+        "its link-layer address, from which headers written here come",
+    ),
     key(
         "addresses",
         "list of prefixes in quotes",
         "[]",
-        "its IP addresses; nothing acts on them yet",
+        "its IP addresses; `Neighbour` is added, answers for them and finds next hops; they need a `mac`",
     ),
     key(
         "gateway",
         "IP address in quotes",
         "none",
-        "where packets go that are not for its networks; nothing acts on it yet",
+        "next hop of packets that are for none of its networks; a list of two: one of each family",
     ),
     key(
         "rss",
