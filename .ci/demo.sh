@@ -9,7 +9,8 @@ set -euo pipefail
 require_rust
 install_tools
 say "building corelane and the checkers (release)"
-cargo build --release --package corelane-cli --package corelane-examples --bins
+cargo build --release --package corelane-cli --package corelane-examples \
+    --bin corelane --bin check_report --bin compare_captures
 bin=$target/release
 corelane=$bin/corelane
 captures=examples/captures
