@@ -5,10 +5,10 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly bench fmt lint docs
+.PHONY: help demo test nightly bench bench-peers bench-outside bench-seeds fmt lint docs
 
 help: ## what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## the main job on recorded captures, and the proof that it was done right
 	@.ci/demo.sh
@@ -26,6 +26,18 @@ bench: ## the benchmarks; benches/README.md says how to read them
 	target/release/classify
 	target/release/decap
 	benches/count.sh
+
+bench-peers: ## corelane beside DPDK's libraries, in one process; rows to target/bench-peers.jsonl
+	@benches/peers.sh
+
+bench-outside: ## whole programs between two namespaces: corelane, Open vSwitch, testpmd, a bridge, a bare copy loop
+	cargo build --release --package corelane-cli
+	@benches/outside/all.sh
+
+bench-seeds: ## two published experiments, GRO and checksum offload, on our own ports
+	cargo build --release --package corelane-cli
+	@benches/seeds/gro.sh
+	@benches/seeds/tx_checksum.sh
 
 fmt: ## format all code
 	cargo fmt --all

@@ -12,7 +12,10 @@ mkdir -p "$target"
 # Commands that some checks need and the package that has each, as `command:package`, and libraries as
 # pkg-config knows them, as `library:package`. Nothing else is ever installed. Rust itself is not in the list:
 # without it there is nothing to do.
-readonly tools=(tshark:tshark pkg-config:pkg-config)
+readonly tools=(
+    tshark:tshark pkg-config:pkg-config
+    ip:iproute2 ping:iputils-ping ethtool:ethtool iperf3:iperf3 sysctl:procps python3:python3
+)
 readonly libraries=(hwloc:libhwloc-dev libudev:libudev-dev)
 
 say() { printf '==> %s\n' "$*"; }

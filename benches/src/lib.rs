@@ -4,6 +4,7 @@
 //! be compared. Nothing here asserts a speed.
 
 mod packets;
+pub mod peers;
 
 pub use packets::{Cost, Runs, simulate};
 

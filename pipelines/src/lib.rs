@@ -9,8 +9,8 @@
 //! 5. `launch` opens ports, builds stages and starts threads: a [`Handle`].
 //! 6. [`report`] reads the books, while it runs or when all is done.
 //!
-//! Beside the way: [`explain`] says what was decided and why, [`catalogue`] what may be written, [`doctor`] what the
-//! machine lacks, [`presets`] are ready descriptions, [`prelude`] and, with feature `testing`, `testing` are for
+//! Beside the way: [`explain`] says what was decided and why, [`catalogue`] what may be written, [`scale`] what
+//! more cores bring, [`doctor`] what the machine lacks, [`presets`] are ready descriptions, [`prelude`] and, with feature `testing`, `testing` are for
 //! stages of one's own.
 //!
 //! ```no_run
@@ -34,6 +34,7 @@ pub mod doctor;
 mod error;
 mod expect;
 pub mod explain;
+mod files;
 #[cfg(test)]
 mod fixture;
 mod launch;
@@ -44,6 +45,7 @@ mod ports;
 pub mod prelude;
 pub mod presets;
 pub mod report;
+pub mod scale;
 mod shown;
 mod spec;
 mod summary;
@@ -53,12 +55,14 @@ mod text;
 mod trial;
 
 pub use corelane_runtime::Error;
+pub use corelane_runtime::exec::IdleProfile;
 pub use corelane_runtime::exec::sim::{SimConfig, SimOutcome};
 pub use corelane_runtime::stage::{Registry, StageSpec};
 pub use corelane_runtime::topology::Machine;
 pub use corelane_stages::standard;
 pub use error::{Failure, Place, Problem, Problems, Severity};
 pub use expect::{Expectation, Judgement};
+pub use files::FileUse;
 pub use launch::{Handle, Order};
 pub use negotiate::{Asked, Contract, Verdict, Way, Where};
 pub use place::{PlacedActor, PlacedRing, Placement, Plan};
@@ -157,12 +161,15 @@ impl Pipeline {
         let tests = self.description().map(|found| found.tests.clone()).unwrap_or_default();
         let (checked, mut problems) = check::check(self.loaded, registry);
         let Some(checked) = checked else { return Err(problems.finish().into()) };
+        let files = files::used(&checked, &tests, &mut problems);
         let negotiated = negotiate::negotiate(checked, registry, &mut problems)?;
+        check::behind(&negotiated, &mut problems);
         let mut plan = place::place(negotiated, machine, problems.source())?;
         trial::against(&plan, &tests, &mut problems);
         if problems.has_errors() {
             return Err(problems.finish().into());
         }
+        plan.files = files;
         plan.warnings = problems.finish();
         Ok(plan)
     }

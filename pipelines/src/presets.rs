@@ -27,6 +27,7 @@ const ALL: &[Preset] = &[
     Preset { name: "monitor", text: include_str!("../presets/monitor.ron") },
     Preset { name: "split_cores", text: include_str!("../presets/split_cores.ron") },
     Preset { name: "fan_out", text: include_str!("../presets/fan_out.ron") },
+    Preset { name: "scale_encap", text: include_str!("../presets/scale_encap.ron") },
     Preset { name: "scale_gro", text: include_str!("../presets/scale_gro.ron") },
 ];
 

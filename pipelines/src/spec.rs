@@ -4,6 +4,7 @@
 //! A stage or port is an [`Entry`]: its name and its arguments, still as text. Common keys are already taken
 //! off. Nothing here says whether it makes sense; [`crate::check`] does.
 
+use crate::scale::spec::ScaleSpec;
 use crate::text::tree::{Call, Field, Node};
 use crate::text::{Mapped, Span};
 use crate::trial::spec::Test;
@@ -38,6 +39,8 @@ pub(crate) struct Description {
     pub(crate) pools_at: Option<Span>,
     /// In the order of the file.
     pub(crate) tests: Vec<Test>,
+    /// How it is to be measured on more and more cores.
+    pub(crate) scale: ScaleSpec,
     /// Whether some text could not be read, so that what is named in it is not known.
     pub(crate) unread: bool,
     /// What else is not known.

@@ -80,6 +80,8 @@ pub struct ActorReport {
     pub rings_in: Vec<RingIn>,
     /// A stage failed for good.
     pub failed: Option<String>,
+    /// What was measured of its time, where that was asked for.
+    pub profile: Option<crate::actor::Profile>,
 }
 
 /// A ring, from its producer's side.

@@ -7,6 +7,7 @@ use crate::Error;
 use crate::offload::PortCaps;
 use crate::packet::Burst;
 use crate::stage::{Progress, StageContext};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 /// One device endpoint.
@@ -26,6 +27,12 @@ pub trait RxQueue: Send {
     /// Adds up to `budget` packets to `burst`. Where it fails for want of a buffer it returns
     /// `Progress::Starved` and nothing is lost.
     fn rx(&mut self, burst: &mut Burst, budget: usize, ctx: &mut StageContext<'_>) -> Progress;
+
+    /// What becomes readable when there is something to receive, where the device has such a thing: a thread
+    /// with nothing to do sleeps on it after an [`Progress::Idle`] without a time.
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 
     /// What it counted.
     fn report(&self) -> QueueReport;

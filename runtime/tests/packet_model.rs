@@ -1,7 +1,9 @@
 //! Packets against a model that is nothing but a vector of bytes: whatever is pushed, pulled, joined, cut,
 //! shared or truncated, the bytes are the model's, and in the end every part is home.
 
-use corelane_runtime::packet::{Buffers, Class, CutError, CutPlan, HomeConfig, Packet, Units};
+use corelane_runtime::packet::{
+    Buffers, Class, CutError, CutPlan, HomeConfig, Packet, SMALL_ROOM, Units,
+};
 use corelane_runtime::stage::{StageContext, Tally};
 use proptest::prelude::*;
 
@@ -256,5 +258,27 @@ fn parts_freed_by_another_actor_come_home_in_batches() {
     assert!(home.has_returns(), "full batches go at once");
     assert_eq!(home.outstanding(), [0, 4, 0], "the last few wait for a flush");
     other.flush();
+    assert_eq!(home.outstanding(), [0; 3]);
+}
+
+#[test]
+fn what_a_device_writes_behind_a_packet_becomes_its_end() {
+    let mut home = buffers(2, 3, 1);
+    let mut packet = home.receive(&[1; 10]).expect("a buffer");
+    let room = packet.room_mut();
+    assert_eq!(room.len(), SMALL_ROOM as usize - 10);
+    room[..3].copy_from_slice(&[7, 8, 9]);
+    assert_eq!(packet.len(), 10, "nothing has been added yet");
+    assert!(!packet.extend(SMALL_ROOM - 9), "one byte more than there is room for");
+    assert!(packet.extend(3));
+    assert_eq!(bytes_of(&packet), [&[1; 10][..], &[7, 8, 9]].concat());
+    // Only while nobody else sees the part.
+    let other = packet.share(5, 13, &mut home).expect("a shell");
+    assert!(packet.room_mut().is_empty() && !packet.extend(0) && !packet.extend(1));
+    home.release(other);
+    packet.room_mut()[0] = 4;
+    assert!(packet.extend(1));
+    assert_eq!((packet.len(), bytes_of(&packet).last()), (14, Some(&4)));
+    home.release(packet);
     assert_eq!(home.outstanding(), [0; 3]);
 }

@@ -5,9 +5,11 @@
 
 use crate::caps::CapsArgs;
 use crate::explain::ExplainArgs;
+use crate::scale::ScaleArgs;
 use crate::test::TestArgs;
 use crate::values::{CpuList, assignment, cores, cpus, period, time};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use corelane::IdleProfile;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,6 +44,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Runs a pipeline until its inputs end, and reports
     Run(RunArgs),
+    /// Measures a pipeline on more and more cores: how much faster, and what keeps it from more
+    Scale(ScaleArgs),
     /// Runs the tests that a description has, on emulated ports
     Test(TestArgs),
 }
@@ -53,6 +57,27 @@ pub(crate) enum Format {
     Table,
     /// For programs: one object, keys are stable
     Json,
+}
+
+/// What a thread does while nothing comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Idle {
+    /// Looks again and again: only on cores that nobody else uses
+    LowLatency,
+    /// Looks for a while, then sleeps until something comes
+    Balanced,
+    /// Lets others have the core at once, then sleeps
+    Shared,
+}
+
+impl From<Idle> for IdleProfile {
+    fn from(idle: Idle) -> IdleProfile {
+        match idle {
+            Idle::LowLatency => IdleProfile::LowLatency,
+            Idle::Balanced => IdleProfile::Balanced,
+            Idle::Shared => IdleProfile::Shared,
+        }
+    }
 }
 
 /// Where a result goes.
@@ -173,6 +198,9 @@ pub(crate) struct RunArgs {
     /// Stops by force where draining takes longer than this
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "5s")]
     pub(crate) drain_timeout: Duration,
+    /// What threads do while nothing comes in; without it as fits their number
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) idle: Option<Idle>,
     /// Runs on one thread in virtual time, everything in an order drawn from the seed
     #[arg(long, value_name = "SEED")]
     pub(crate) simulate: Option<u64>,

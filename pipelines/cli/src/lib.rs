@@ -1,7 +1,7 @@
 //! The command `corelane`, for any set of stages.
 //!
 //! In the order of a call: `args` reads the command line, `given` makes a plan of what was given, and a module
-//! for each command does the rest: `check`, `explain`, `caps`, `stages`, `new`, `doctor`, `run`, `test`. `out` is where a result
+//! for each command does the rest: `check`, `explain`, `caps`, `stages`, `new`, `doctor`, `run`, `scale`, `test`. `out` is where a result
 //! goes, `exit` says how it ended. Results go to stdout, everything else to stderr (`say`). A program with stages of
 //! its own calls [`main_with`].
 #![forbid(unsafe_code)]
@@ -20,6 +20,7 @@ mod out;
 mod paint;
 mod run;
 mod say;
+mod scale;
 mod signals;
 mod stages;
 mod supervise;
@@ -77,6 +78,7 @@ fn dispatch(command: Option<Command>, registry: &Registry) -> Result<Exit, Failu
         Some(Command::New(args)) => new::new(&args),
         Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Run(args)) => run::run(&args, registry),
+        Some(Command::Scale(args)) => scale::scale(&args, registry),
         Some(Command::Test(args)) => test::test(&args, registry),
     }
 }

@@ -56,7 +56,7 @@ impl Out {
     /// Opens the file that `--out` names, if it does, without touching its content.
     ///
     /// # Errors
-    /// Where it cannot be opened, or is a file of the command itself, or of the plan's ports.
+    /// Where it cannot be opened, or is a file of the command itself, or of the plan.
     pub(crate) fn open(given: &Given, plan: Option<&Plan>) -> Result<Out, Error> {
         Out::apart(&given.output, |out| owner(out, given, plan))
     }
@@ -152,11 +152,9 @@ fn owner(out: &Metadata, given: &Given, plan: Option<&Plan>) -> Option<String> {
             .is_ok_and(|other| (other.dev(), other.ino()) == (out.dev(), out.ino()))
     };
     let read = given.files().find(|(_, path)| is_it(path)).map(|(what, _)| what.to_owned());
-    let of_port = || {
-        let (port, _) = plan?.files().find(|(_, path)| is_it(path))?;
-        Some(format!("a file of port {port}"))
-    };
-    read.or_else(of_port)
+    let of_plan =
+        || plan?.files().iter().find(|file| is_it(&file.path)).map(|file| file.what.clone());
+    read.or_else(of_plan)
 }
 
 fn wrong(path: &Path, message: String) -> Error {

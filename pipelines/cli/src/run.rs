@@ -20,7 +20,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// How often signals are looked for.
-const LOOK: Duration = Duration::from_millis(5);
+const LOOK: Duration = Duration::from_millis(20);
 /// How often a long run says that it still runs, where nothing else was asked for.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 /// The same on a terminal, where the line is replaced.
@@ -43,6 +43,10 @@ pub(crate) fn run(args: &RunArgs, registry: &Registry) -> Result<Exit, Failure> 
         Some(seed) => simulate(plan, seed, supervisor)?,
         None => {
             let announcement = announcement(&plan);
+            let plan = match args.idle {
+                Some(idle) => plan.with_idle(idle.into()),
+                None => plan,
+            };
             let handle = plan.start()?;
             say!("{announcement}");
             supervise(handle, supervisor, &mut result)
@@ -61,6 +65,11 @@ fn unfit(args: &RunArgs) -> Result<(), Error> {
         let message = "only plans are made for another machine; a run is on this one: leave it out, or \
                        look at `corelane explain --topology`";
         return Err(Error::user("--topology", message));
+    }
+    if args.simulate.is_some() && args.idle.is_some() {
+        let message =
+            "a simulation has no threads that could be idle; leave --idle or --simulate out";
+        return Err(Error::user("--idle", message));
     }
     if args.simulate.is_some() && args.stats.is_some() {
         let message = "a simulation has no live figures, it is over too soon; leave --stats or --simulate out";

@@ -83,8 +83,8 @@ pub(crate) fn test(args: &TestArgs, registry: &Registry) -> Result<Exit, Failure
     let selection =
         Selection { test: args.only.clone(), caps: args.caps_case.clone(), seed: args.seed };
     let has_none = pipeline.tests().is_empty();
-    let out = Out::open(&given, None)?;
     // What is wrong with the description goes before that it has no tests.
+    let out = Out::open(&given, Some(&pipeline.test_plan(registry)?))?;
     let outcomes = pipeline.run_tests_of(registry, &selection, &mut |_| ())?;
     if has_none {
         let message = "has no tests; add `tests: [Test(name: \"..\", send: {..}, expect: {..})]`";

@@ -83,6 +83,24 @@ const EMULATED: &[KeyInfo] = &[
     ),
 ];
 
+const TAP: &[KeyInfo] = &[
+    KeyInfo {
+        name: "name",
+        kind: "text of 1 to 15 bytes",
+        default: None,
+        doc: "the interface of this host; one that is not there is made",
+    },
+    key(
+        "namespace",
+        "name or path in quotes",
+        "none",
+        "network namespace to open it in; none: that of the process",
+    ),
+    key("up", "true | false", "true", "whether it is brought up"),
+    key("persist", "true | false", "false", "whether it stays when the run has ended"),
+    key("must_exist", "true | false", "false", "whether it has to be there already"),
+];
+
 fn entry(
     name: &'static str,
     summary: &'static str,
@@ -123,6 +141,13 @@ pub(super) fn entries() -> Vec<Entry> {
             None,
             EMULATED,
             "Emulated(caps: All, traffic: (flows: 16, size: 1518, protocol: TcpBulk, count: 1000))",
+        ),
+        entry(
+            "Tap",
+            "An interface of this host: what the host sends by it is received, what is sent comes in there.",
+            Some("name"),
+            TAP,
+            "Tap(\"tap0\")",
         ),
     ]
 }

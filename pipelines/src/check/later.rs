@@ -10,12 +10,8 @@ type Later = (&'static str, Option<&'static str>);
 
 const STAGES: [Later; 1] = [("Police", None)];
 
-const PORTS: [Later; 4] = [
-    ("Tap", Some("name")),
-    ("AfPacket", Some("interface")),
-    ("AfXdp", Some("interface")),
-    ("Dpdk", None),
-];
+const PORTS: [Later; 3] =
+    [("AfPacket", Some("interface")), ("AfXdp", Some("interface")), ("Dpdk", None)];
 
 /// The subject of a stage of a later version; an outer `None`: there is none of that name.
 pub(super) fn stage(name: &str) -> Option<Option<&'static str>> {

@@ -4,6 +4,7 @@
 //! reported is left out. Opens nothing: a file that passes here may still name a capture that is not there.
 
 mod actors;
+mod behind;
 mod chains;
 mod entries;
 mod later;
@@ -20,6 +21,7 @@ use crate::ports::PortConfig;
 use crate::spec::{Common, Cores, Description, Pools};
 use crate::text::Span;
 use crate::trial;
+pub(crate) use behind::behind;
 use corelane_runtime::actor::OnPanic;
 use corelane_runtime::edge::OnFull;
 use corelane_runtime::offload::{Caps, Facts, Offload};

@@ -8,7 +8,7 @@ use crate::spec::{Description, Entry};
 use crate::text::params::string_value;
 use crate::text::tree::{Call, Kind, Node};
 use crate::text::{Mapped, Span};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names that stand somewhere.
 #[derive(Debug, Default)]
@@ -125,16 +125,11 @@ fn in_unread(name: &str, description: &Description) -> bool {
 
 /// Where the text `name` stands in an entry; the entry itself if nowhere.
 pub(super) fn place_of(text: &Mapped, entry: &Entry, name: &str) -> Span {
-    place_in(text, entry, name).unwrap_or(entry.span)
-}
-
-/// Where the text `name` stands in an entry.
-pub(super) fn place_in(text: &Mapped, entry: &Entry, name: &str) -> Option<Span> {
-    entry.nodes().find_map(|node| string_in(text, node, name))
+    entry.nodes().find_map(|node| string_in(text, node, name)).unwrap_or(entry.span)
 }
 
 /// Where the text `name` stands as a value.
-pub(super) fn string_in(text: &Mapped, node: &Node, name: &str) -> Option<Span> {
+fn string_in(text: &Mapped, node: &Node, name: &str) -> Option<Span> {
     match &node.kind {
         Kind::Str => {
             let content = string_value(text.text().get(node.span.range())?)?;
@@ -142,5 +137,29 @@ pub(super) fn string_in(text: &Mapped, node: &Node, name: &str) -> Option<Span> 
         }
         Kind::Map(entries) => entries.iter().find_map(|(_, value)| string_in(text, value, name)),
         _ => node.children().into_iter().find_map(|node| string_in(text, node, name)),
+    }
+}
+
+/// Every text that stands as a value, with the first place where it does.
+#[derive(Debug, Default)]
+pub(super) struct Texts(BTreeMap<String, Span>);
+
+impl Texts {
+    pub(super) fn get(&self, name: &str) -> Option<Span> {
+        self.0.get(name).copied()
+    }
+
+    /// Adds those in a value, behind those that are known.
+    pub(super) fn add(&mut self, text: &Mapped, node: &Node) {
+        match &node.kind {
+            Kind::Str => {
+                let written = text.text().get(node.span.range());
+                if let Some(content) = written.and_then(string_value) {
+                    self.0.entry(content).or_insert(node.span);
+                }
+            }
+            Kind::Map(entries) => entries.iter().for_each(|(_, value)| self.add(text, value)),
+            _ => node.children().into_iter().for_each(|node| self.add(text, node)),
+        }
     }
 }

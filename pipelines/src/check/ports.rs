@@ -44,9 +44,10 @@ fn read(text: &Mapped, port: &PortEntry, problems: &mut Collector) -> Option<Che
     Some(CheckedPort {
         // Of a record as far as this kind of port goes by it.
         facts: config.facts(),
-        origin: match record {
-            Some(record) => Origin::Recorded(record.name),
-            None => Origin::Asked,
+        origin: match (record, config.goes_by()) {
+            (Some(record), _) => Origin::Recorded(record.name),
+            (None, Some(record)) => Origin::Recorded(record.to_owned()),
+            (None, None) => Origin::Asked,
         },
         withheld: Caps::empty(),
         caps_at: port.common.caps.as_ref().map(|caps| text.origin(caps.span)),

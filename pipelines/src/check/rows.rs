@@ -4,7 +4,7 @@
 //! A stage reads the rows itself; what it finds wrong is shown in the row. A row may name chains and ports as the
 //! arguments of the stage may.
 
-use super::named::{Names, place_in, string_in};
+use super::named::{Names, Texts};
 use super::stages::Reader;
 use crate::error::instead;
 use crate::load::{About, report};
@@ -102,18 +102,29 @@ impl Reader<'_> {
         self.error(span, "no-such-port", message, help);
     }
 
-    /// Where a text stands in a stage, or in the rows it reads; the stage itself if nowhere.
-    pub(super) fn place(&self, entry: &Entry, traits: &Traits, name: &str) -> Span {
+    /// Where a text stands in a stage, or in the rows it reads; the stage itself if nowhere. What stands in the
+    /// stage is looked at once, however many names are asked for.
+    pub(super) fn place(&mut self, entry: &Entry, traits: &Traits, name: &str) -> Span {
+        let key = (entry.span, traits.table.clone());
+        let texts = match self.texts.take().filter(|(of, _)| *of == key) {
+            Some((_, texts)) => texts,
+            None => self.texts_of(entry, traits),
+        };
+        let place = texts.get(name).unwrap_or(entry.span);
+        self.texts = Some((key, texts));
+        place
+    }
+
+    /// The texts in a stage, and behind them those in the rows that it reads.
+    fn texts_of(&self, entry: &Entry, traits: &Traits) -> Texts {
         let text = self.text();
+        let mut texts = Texts::default();
+        entry.nodes().for_each(|node| texts.add(text, node));
         let is_table = |table: &&TableEntry| Some(&table.name.text) == traits.table.as_ref();
         let table = self.description.tables.iter().find(is_table);
-        let mut rows = table.into_iter().flat_map(|table| &table.rows);
-        let in_row = |row: &Span| {
-            // Most rows do not have it, and need no look at their shape.
-            let written = text.text().get(row.range()).unwrap_or_default();
-            let root = written.contains(name).then(|| tree::parse_part(text.text(), *row).root);
-            root.and_then(|root| string_in(text, &root, name))
-        };
-        place_in(text, entry, name).or_else(|| rows.find_map(in_row)).unwrap_or(entry.span)
+        for row in table.into_iter().flat_map(|table| &table.rows) {
+            texts.add(text, &tree::parse_part(text.text(), *row).root);
+        }
+        texts
     }
 }

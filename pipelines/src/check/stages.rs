@@ -4,7 +4,7 @@
 //! names in the rest are looked up too.
 
 use super::entries::{arguments, report_misuse};
-use super::named::{Named, Names, place_of};
+use super::named::{Named, Names, Texts, place_of};
 use super::{CheckedChain, CheckedPort, CheckedStage, CheckedStep, RING, later, ring};
 use crate::error::{Collector, instead};
 use crate::load::{About, Common, USE, report};
@@ -54,7 +54,8 @@ pub(super) fn chains(
         numbers.entry(chain.name.text.as_str()).or_insert(number);
     }
     let named = Named::default();
-    let mut reader = Reader { description, registry, ports, numbers, named, problems };
+    let texts = None;
+    let mut reader = Reader { description, registry, ports, numbers, named, texts, problems };
     let chains = description.chains.iter().map(|chain| FoundChain {
         name: chain.name.text.clone(),
         steps: (0..chain.stages.len()).map(|index| reader.step(chain, index)).collect(),
@@ -81,6 +82,8 @@ pub(super) struct Reader<'a> {
     /// Numbers of chains by name.
     numbers: BTreeMap<&'a str, usize>,
     pub(super) named: Named,
+    /// The texts of the stage that was asked for last, for the places of names in it.
+    pub(super) texts: Option<((Span, Option<String>), Texts)>,
     pub(super) problems: &'a mut Collector,
 }
 

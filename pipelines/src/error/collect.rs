@@ -61,6 +61,12 @@ impl Source {
         &self.file
     }
 
+    /// Names of the files that it loads.
+    pub(crate) fn loaded(&self) -> impl Iterator<Item = &str> {
+        let files = self.beside.iter().filter(|beside| beside.text.is_some());
+        files.map(|beside| beside.name.as_str())
+    }
+
     /// The text beside the file that a place is in; `None` for the file itself.
     fn beside(&self, span: Span) -> Option<&Beside> {
         self.beside.iter().rfind(|beside| beside.base <= span.start)

@@ -223,6 +223,7 @@ impl BuildContext for Context<'_> {
     }
 
     fn open_capture(&mut self, path: &str) -> Result<Box<dyn CaptureSink>, Error> {
+        self.plan.free_to_write(path)?;
         self.captures.open(path)
     }
 

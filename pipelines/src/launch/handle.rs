@@ -8,10 +8,16 @@ use corelane_runtime::counters::ActorReport;
 use corelane_runtime::exec::threads::Running;
 use std::time::{Duration, Instant};
 
-/// How often a waiting supervisor looks at its actors.
+/// How often a waiting supervisor looks at its actors while a run is young: short runs end at once.
 const LOOK: Duration = Duration::from_millis(2);
+/// The same later on, when looking is all that an idle run costs.
+const LOOK_LATER: Duration = Duration::from_millis(20);
+/// Until when a run is young.
+const YOUNG: Duration = Duration::from_secs(1);
 /// How long the books of actors are waited for. A step takes microseconds; a stage that hangs, for ever.
 const BOOKS_WITHIN: Duration = Duration::from_millis(100);
+/// How often that is done where nothing can be said without them.
+const BOOKS_TRIES: usize = 20;
 /// How often it is looked whether they have come.
 const BOOKS_LOOK: Duration = Duration::from_micros(100);
 
@@ -66,11 +72,12 @@ impl Handle {
             if self.running.is_finished() {
                 return true;
             }
-            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
+            let look = if self.started.elapsed() < YOUNG { LOOK } else { LOOK_LATER };
+            let left = until.map_or(look, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return false;
             }
-            std::thread::sleep(LOOK.min(left));
+            std::thread::sleep(look.min(left));
         }
     }
 
@@ -101,6 +108,24 @@ impl Handle {
         let mut report = report::make(&self.facts, &books, mode, self.started.elapsed());
         self.watch.tell(&mut report);
         report
+    }
+
+    /// The books of all actors as they are now.
+    ///
+    /// # Errors
+    /// The names of those that did not answer in time.
+    pub(crate) fn books(&mut self) -> Result<Vec<ActorReport>, Vec<String>> {
+        let mut late = self.gather();
+        // On a crowded machine an actor may not have its turn for a while.
+        for _ in 1..BOOKS_TRIES {
+            if !late.is_empty() {
+                late = self.gather();
+            }
+        }
+        match late.is_empty() {
+            true => Ok(self.books.iter().flatten().cloned().collect()),
+            false => Err(late.into_iter().map(|actor| self.facts.actors[actor].clone()).collect()),
+        }
     }
 
     /// Asks every actor for its books; the numbers of those that did not answer in time.

@@ -18,9 +18,9 @@ use crate::report::{self, Mode, Report};
 use assemble::{Assembled, assemble};
 use corelane_runtime::Time;
 use corelane_runtime::actor::{Actor, ActorHandle, Control};
-use corelane_runtime::exec::IdleProfile;
 use corelane_runtime::exec::sim::{self, SimConfig, SimOutcome};
 use corelane_runtime::exec::threads;
+use corelane_runtime::exec::{IdleProfile, ThreadMeter};
 use corelane_runtime::port::Port;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
@@ -31,10 +31,27 @@ impl Plan {
     /// # Errors
     /// Where a port, a pool, a stage or a thread cannot be had; nothing runs then.
     pub fn start(self) -> Result<Handle, Failure> {
+        self.start_timed(None)
+    }
+
+    /// As [`Plan::start`], one step in `every` of each actor timed, stage by stage.
+    ///
+    /// # Errors
+    /// As for [`Plan::start`].
+    pub(crate) fn start_measured(self, every: u32) -> Result<Handle, Failure> {
+        self.start_timed(Some(every))
+    }
+
+    fn start_timed(self, every: Option<u32>) -> Result<Handle, Failure> {
         let cpus: Vec<Option<usize>> = self.actors.iter().map(|actor| actor.cpu).collect();
-        let profile = IdleProfile::for_load(self.actors.len(), self.cpus);
+        let fitting = || IdleProfile::for_load(threads::count(&cpus), self.cpus);
+        let profile = self.idle.unwrap_or_else(fitting);
         let key = self.hash_seed.unwrap_or_else(|| RandomState::new().hash_one("corelane"));
-        let Assembled { crew, facts, watch } = assemble(self, key)?;
+        let Assembled { mut crew, facts, watch } = assemble(self, key)?;
+        if let Some(every) = every {
+            let meter = ThreadMeter::start();
+            crew.iter_mut().for_each(|(actor, _)| actor.measure(Box::new(meter), every));
+        }
         let started = Instant::now();
         let running = threads::start(crew, &cpus, profile)?;
         Ok(Handle::new(running, facts, watch, started))
@@ -94,6 +111,13 @@ impl Plan {
             ));
         }
         Ok((report, outcome))
+    }
+
+    /// Says what the threads do while there is nothing to do, instead of what fits their number.
+    #[must_use]
+    pub fn with_idle(mut self, profile: IdleProfile) -> Plan {
+        self.idle = Some(profile);
+        self
     }
 
     /// Puts a port of the program's own in the place of the one that the description calls `name`. It is used

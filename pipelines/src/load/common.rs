@@ -225,6 +225,11 @@ impl Loader {
 
     /// A gateway is a neighbour: it must be in a network of the port.
     fn gateway(&mut self, node: &Node, gateway: IpAddr, networks: &Networks) {
+        if networks.list.iter().any(|network| network.address == gateway) {
+            let message = format!("the gateway {gateway} is an address of the port itself");
+            self.advise(node.span, "bad-value", message, "give that of the router");
+            return;
+        }
         let on_link = match gateway {
             IpAddr::V6(address) => address.is_unicast_link_local(),
             IpAddr::V4(_) => false,

@@ -14,6 +14,7 @@ mod parts;
 mod ports;
 mod read;
 mod report;
+mod scale;
 mod stage;
 mod tables;
 mod trial;
@@ -23,6 +24,7 @@ pub(crate) use report::{About, Common, report};
 
 use crate::Overrides;
 use crate::error::{Collector, instead, near};
+use crate::scale::spec::ScaleSpec;
 use crate::spec::{Cores, Description, Pools, Unknown, Word};
 use crate::text::params::{self, Beside, Findings};
 use crate::text::tree::{self, Call, Field, Kind, Node, Parsed};
@@ -30,7 +32,7 @@ use crate::text::{Mapped, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keys of `Pipeline`, and what to write for those that must be given.
-const KEYS: [(&str, Option<&str>); 10] = [
+const KEYS: [(&str, Option<&str>); 11] = [
     ("name", Some("name: \"..\"")),
     ("params", None),
     ("ports", Some("ports: { \"in\": Pcap(\"in.pcap\") }")),
@@ -41,12 +43,10 @@ const KEYS: [(&str, Option<&str>); 10] = [
     ("hash_seed", None),
     ("pools", None),
     ("tests", None),
+    ("scale", None),
 ];
 /// Keys of `Pipeline` that a later version has.
-const LATER_KEYS: [(&str, &str); 2] = [
-    ("dpdk", "ports of kind `Dpdk` are to come with it"),
-    ("scale", "run the file with `--cores` 1, 2, .. until then"),
-];
+const LATER_KEYS: [(&str, &str); 1] = [("dpdk", "ports of kind `Dpdk` are to come with it")];
 
 /// Most mistakes whose counterpart is looked up.
 const LINES_MAX: usize = 50;
@@ -259,6 +259,7 @@ impl Loader {
             pools: Pools::default(),
             pools_at: None,
             tests: Vec::new(),
+            scale: ScaleSpec::default(),
             unread,
             unknown: Unknown::default(),
         };
@@ -279,8 +280,10 @@ impl Loader {
             };
             self.field(field, &key, &mut description, &mut parts);
         }
-        let tests = call.fields.iter().find(|field| self.slice(field.key) == "tests");
+        let named = |key: &str| call.fields.iter().find(|field| self.slice(field.key) == key);
+        let (tests, scale) = (named("tests"), named("scale"));
         description.tests = tests.map_or(Vec::new(), |field| self.tests(&field.value, call));
+        description.scale = scale.map(|field| self.scale(&field.value, call)).unwrap_or_default();
         description.parts = self.finish_parts(parts, unread);
         // Where it is never closed, the rest of the file may be anywhere.
         if call.values.iter().all(Node::is_sound) {
@@ -332,7 +335,7 @@ impl Loader {
         }
         match key {
             "name" => description.name = self.value(value, key, "a text").unwrap_or_default(),
-            "params" | "parts" | "tests" => {} // read before and behind the rest
+            "params" | "parts" | "tests" | "scale" => {} // read before and behind the rest
             "ports" => {
                 description.ports = self.ports(value, &mut description.unknown.ports);
             }

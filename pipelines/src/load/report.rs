@@ -6,6 +6,7 @@ use crate::text::tree::{self, Kind, Node};
 use crate::text::{Mapped, Span};
 use corelane_runtime::stage::ConfigError;
 use corelane_runtime::stage::spec::KeyInfo;
+use std::collections::BTreeSet;
 
 /// Characters of a value that are worth repeating in a message.
 const SHOWN_MAX: usize = 24;
@@ -87,9 +88,9 @@ pub(crate) fn report(
 ) {
     let root = tree::parse(args.text()).root;
     // Whoever misspells a key is not told that it is missing as well.
-    let meant: Vec<String> = errors.iter().filter_map(|error| meant(&error.message)).collect();
+    let meant: BTreeSet<&str> = errors.iter().filter_map(|error| meant(&error.message)).collect();
     for error in &errors {
-        let missing = meant.iter().any(|key| is_missing(&error.message, key));
+        let missing = missing(&error.message).is_some_and(|key| meant.contains(key));
         // Keys given twice are found for all structs alike, in the tree of the text.
         if missing || error.message.contains("is given twice") {
             continue;
@@ -114,13 +115,14 @@ pub(crate) fn report(
 }
 
 /// The key that a message offers.
-fn meant(message: &str) -> Option<String> {
+fn meant(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("did you mean `")?;
-    Some(rest.split_once("`?")?.0.to_owned())
+    Some(rest.split_once("`?")?.0)
 }
 
-fn is_missing(message: &str, key: &str) -> bool {
-    message.strip_prefix('`').is_some_and(|rest| rest.starts_with(&format!("{key}` must be given")))
+/// The key that a message says is missing.
+fn missing(message: &str) -> Option<&str> {
+    message.strip_prefix('`')?.split_once("` must be given").map(|(key, _)| key)
 }
 
 impl Mistake<'_> {
@@ -279,13 +281,13 @@ fn leaf_at(node: &Node, place: Span) -> Option<Span> {
         Kind::Str | Kind::Plain => Some(node.span),
         // A word that stands alone.
         Kind::Call(tree::Call { brackets: None, .. }) => Some(node.span),
-        _ => node.children().into_iter().find_map(|child| leaf_at(child, place)),
+        _ => leaf_at(node.child_at(place.start)?, place),
     }
 }
 
 /// The value in a node that ends last before a place.
 fn ending_at(node: &Node, at: usize) -> Option<Span> {
-    let last = node.children().into_iter().rfind(|child| child.span.end <= at);
+    let last = node.child_before(at);
     match last {
         Some(last) => ending_at(last, at).or(Some(last.span)),
         None => None,

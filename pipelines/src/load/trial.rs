@@ -8,6 +8,7 @@ use crate::spec::Word;
 use crate::text::Span;
 use crate::text::params::string_value;
 use crate::text::tree::{Call, Field, Kind, Node};
+use crate::trial::budget::{BYTES_MAX, FRAMES_MAX};
 use crate::trial::spec::{At, CapsChoice, Expected, Sent, Test};
 use corelane_stages::config::Nanoseconds;
 
@@ -17,9 +18,6 @@ const KEYS: [&str; 9] =
 const SEEDS_MAX: u64 = 10_000;
 /// Tests of a file.
 const TESTS_MAX: usize = 1000;
-/// What a test may hold in memory: bytes of frames, and frames.
-const BYTES_MAX: usize = 64 << 20;
-const FRAMES_MAX: usize = 100_000;
 
 impl Loader {
     /// The tests of a file; `pipeline` is all of it.
@@ -117,8 +115,18 @@ impl Loader {
     /// Says what a test lacks.
     fn complete(&mut self, fields: &[Field], at: Span, test: &Test) {
         let has = |key: &str| fields.iter().any(|field| self.slice(field.key) == key);
-        let (named, sends) = (has("name"), has("send"));
-        let expects = ["expect", "counters", "drops"].into_iter().any(has);
+        // Named and empty a key says nothing either; that there are no drops is something.
+        let says = |field: &Field| match self.slice(field.key) {
+            "expect" | "counters" => !matches!(&field.value.kind, Kind::Map(all) if all.is_empty()),
+            key => key == "drops",
+        };
+        let (named, sends, expects) = (has("name"), has("send"), fields.iter().any(says));
+        let empty = fields.iter().find(|field| self.slice(field.key) == "send" && is_silent(field));
+        if let Some(field) = empty {
+            let message = "this test sends nothing, so nothing can happen in it";
+            let help = "add frames: `send: { \"in\": [Frame([..])] }`";
+            self.advise(field.value.span, "bad-value", message, help);
+        }
         if !named {
             self.advise(at, "missing-key", "`Test` needs `name`", "add `name: \"..\"`");
         }
@@ -310,4 +318,9 @@ impl Loader {
             "[Frame([..])], Same(\"in\"), SameAsSet(\"in\"), AnyOrder([..]) or File(\"x.pcap\")";
         self.expected(node, "expect", what);
     }
+}
+
+/// Whether no port stands under `send`; one with an empty list says that nothing comes in there.
+fn is_silent(send: &Field) -> bool {
+    matches!(&send.value.kind, Kind::Map(ports) if ports.is_empty())
 }

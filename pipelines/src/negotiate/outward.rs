@@ -95,6 +95,9 @@ impl Site<'_> {
     fn finds(&self, port: &CheckedPort, tunnel: Tunnel) -> (Where, String) {
         let limits = &port.facts.limits;
         let Some(known) = limits.ports(tunnel) else { return (Where::Hardware, String::new()) };
+        if known.is_any() {
+            return (Where::Hardware, ", behind any udp port".to_owned());
+        }
         let behind = |known: &UdpPorts| match known.is_empty() {
             true => "no udp port".to_owned(),
             false => format!("udp port {known}"),

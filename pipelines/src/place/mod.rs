@@ -24,11 +24,13 @@ pub use view::{PlacedActor, PlacedRing, Placement};
 
 use crate::check::CheckedPort;
 use crate::error::{Failure, Problems, Source};
+use crate::files::FileUse;
 use crate::negotiate::{Contract, Exit, Negotiated, Verdict, Way};
 use crate::text::Span;
 use corelane_runtime::Error;
 use corelane_runtime::actor::OnPanic;
 use corelane_runtime::edge::OnFull;
+use corelane_runtime::exec::IdleProfile;
 use corelane_runtime::offload::Offload;
 use corelane_runtime::packet::HomeConfig;
 use corelane_runtime::port::Port;
@@ -36,7 +38,6 @@ use corelane_runtime::stage::spec::{Role, Traits};
 use corelane_runtime::stage::{OutputId, StageConfig, StageInfo};
 use corelane_runtime::topology::Machine;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Ports that a program brings itself, by the name they replace.
@@ -51,11 +52,15 @@ pub struct Plan {
     pub(crate) actors: Vec<PlannedActor>,
     pub(crate) rings: Vec<PlannedRing>,
     pub(crate) hash_seed: Option<u64>,
+    /// What its threads do while there is nothing to do; `None`: as the load suggests.
+    pub(crate) idle: Option<IdleProfile>,
     /// Ports that the program itself brought, by name.
     pub(crate) own_ports: OwnPorts,
     /// CPUs the actors are put on.
     pub(crate) cpus: usize,
     pub(crate) warnings: Problems,
+    /// What it reads and writes.
+    pub(crate) files: Vec<FileUse>,
     /// CPUs that nothing is put on, and why.
     pub(crate) left_free: Vec<(Vec<usize>, String)>,
     /// What packets may look like between stages.
@@ -182,12 +187,10 @@ impl Plan {
         self.cpus
     }
 
-    /// Files that its ports read or write, with the port's name. None is opened yet.
-    pub fn files(&self) -> impl Iterator<Item = (&str, &Path)> {
-        self.ports.iter().flat_map(|port| {
-            let files = port.config.files().into_iter();
-            files.map(|file| (port.name.as_str(), file))
-        })
+    /// Files that a run reads or writes, and those that its description is made of or names for its tests. None is
+    /// opened yet.
+    pub fn files(&self) -> &[FileUse] {
+        &self.files
     }
 
     /// An error about a port, with the place where the description has that port.

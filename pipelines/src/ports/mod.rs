@@ -6,8 +6,9 @@
 mod emulated;
 mod pcap;
 mod record;
+mod tap;
 
-pub(crate) use record::record;
+pub(crate) use record::{record, record_file};
 
 use crate::spec::Common;
 use corelane_runtime::Error;
@@ -34,12 +35,20 @@ pub(crate) trait PortConfig: Send {
     fn files(&self) -> Vec<&Path> {
         Vec::new()
     }
+    /// Of those, the ones it writes.
+    fn writes(&self) -> Vec<&Path> {
+        Vec::new()
+    }
     /// Common keys that it can do nothing with, whatever they say, and why.
     fn ignores(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
     /// Why plans can be made with it, but it cannot be run, where that is so.
     fn only_planned(&self) -> Option<&'static str> {
+        None
+    }
+    /// The record that a plan goes by where the device is not asked before it is opened.
+    fn goes_by(&self) -> Option<&'static str> {
         None
     }
     /// Whether only one `Tx` may stand on it.
@@ -70,6 +79,7 @@ pub(crate) struct PortKind {
 pub(crate) const KINDS: &[PortKind] = &[
     PortKind { name: "Pcap", subject: Some("read"), configure: pcap::configure },
     PortKind { name: "Emulated", subject: None, configure: emulated::configure },
+    PortKind { name: "Tap", subject: Some("name"), configure: tap::configure },
 ];
 
 /// The kind of that name.

@@ -76,6 +76,10 @@ impl PortConfig for Config {
         self.spec.read.iter().chain(&self.spec.write).map(Path::new).collect()
     }
 
+    fn writes(&self) -> Vec<&Path> {
+        self.spec.write.iter().map(Path::new).collect()
+    }
+
     fn ignores(&self) -> &'static [(&'static str, &'static str)] {
         // Whoever puts headers on what leaves wants to know where from.
         match self.spec.write {

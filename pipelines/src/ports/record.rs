@@ -8,7 +8,7 @@ use crate::error::near;
 use corelane_device::caps::{self, Record};
 use corelane_runtime::offload::Caps;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// No record is that long; whoever names something else is told so before it is read.
 const FILE_MAX: u64 = 1 << 20;
@@ -33,6 +33,20 @@ pub(crate) fn record(written: &str, beside: &Path) -> Result<Record, String> {
         None if is_path(&name) || beside.join(&name).exists() => read(&name, beside),
         None => Err(unknown(&name)),
     }
+}
+
+/// The file that [`record`] would read for `written`, if it would read one.
+pub(crate) fn record_file(written: &str, beside: &Path) -> Option<PathBuf> {
+    let written = written.trim();
+    if matches!(written, "None" | "All") || written.starts_with('[') {
+        return None;
+    }
+    let name = match written.starts_with('"') {
+        true => ron::from_str(written).ok()?,
+        false => written.to_owned(),
+    };
+    let path = beside.join(&name);
+    (Record::named(&name).is_none() && path.exists()).then_some(path)
 }
 
 fn expected() -> String {
@@ -115,6 +129,11 @@ mod tests {
         fs::write(folder.path().join("plain"), mine.to_ron()).unwrap();
         assert_eq!(record("\"caps/mine.ron\"", folder.path()), Ok(mine.clone()));
         assert_eq!(record("plain", folder.path()), Ok(mine));
+        let file = |written: &str| record_file(written, folder.path());
+        assert_eq!(file("\"caps/mine.ron\""), Some(folder.path().join("caps/mine.ron")));
+        assert_eq!(file("plain"), Some(folder.path().join("plain")));
+        let words = ["None", "All", "[\"tso4\"]", "i40e-like", "nowhere.ron"];
+        assert!(words.iter().all(|word| file(word).is_none()));
         fs::write(folder.path().join("bad.ron"), "Caps(name: 1)").unwrap();
         let message = record("\"bad.ron\"", folder.path()).unwrap_err();
         assert!(message.starts_with("bad.ron: `name` must be a text"), "{message}");

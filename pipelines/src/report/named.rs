@@ -1,27 +1,35 @@
 //! A map that keeps the order in which its entries were made, as reports show them.
+//!
+//! It promises a look-up in the logarithm of their number: a stage with many rules has as many counters.
 
 use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 /// Values by name, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named<T>(Vec<(String, T)>);
+pub struct Named<T> {
+    list: Vec<(String, T)>,
+    /// Where in the list each name is.
+    places: BTreeMap<String, usize>,
+}
 
 impl<T> Default for Named<T> {
     fn default() -> Named<T> {
-        Named(Vec::new())
+        Named { list: Vec::new(), places: BTreeMap::new() }
     }
 }
 
 impl<T> Named<T> {
     /// The value of that name.
     pub fn get(&self, name: &str) -> Option<&T> {
-        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+        let place = *self.places.get(name)?;
+        self.list.get(place).map(|(_, value)| value)
     }
 
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value))
+        self.list.iter().map(|(name, value)| (name.as_str(), value))
     }
 
     /// The value of that name, made if it is not there yet.
@@ -29,11 +37,13 @@ impl<T> Named<T> {
     where
         T: Default,
     {
-        let at = self.0.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
-            self.0.push((name.to_owned(), T::default()));
-            self.0.len() - 1
+        let known = self.places.get(name).copied();
+        let place = known.unwrap_or_else(|| {
+            self.list.push((name.to_owned(), T::default()));
+            self.places.insert(name.to_owned(), self.list.len() - 1);
+            self.list.len() - 1
         });
-        &mut self.0[at].1
+        &mut self.list[place].1
     }
 
     /// Adds each value to the one of the same name.

@@ -37,6 +37,7 @@ fn actor(name: &str, stages: Vec<StageReport>) -> ActorReport {
         rings_out,
         rings_in,
         failed: None,
+        profile: None,
     }
 }
 

@@ -58,6 +58,28 @@ impl Node {
         holds(&self.kind) && self.children().into_iter().all(|node| node.all(holds))
     }
 
+    /// What is in it around a place. Lists may be long: it is searched for, not looked for one by one.
+    pub(crate) fn child_at(&self, at: usize) -> Option<&Node> {
+        self.child_ending(|span| span.end <= at, 0).filter(|child| child.span.start <= at)
+    }
+
+    /// What is in it and ends last before a place.
+    pub(crate) fn child_before(&self, at: usize) -> Option<&Node> {
+        self.child_ending(|span| span.end <= at, 1)
+    }
+
+    /// Of what is in it, in the order of the text, the `back`-th behind the end of those for which `before` holds.
+    fn child_ending(&self, before: impl Fn(Span) -> bool, back: usize) -> Option<&Node> {
+        if let Kind::List(nodes) = &self.kind {
+            let at = nodes.partition_point(|node| before(node.span));
+            return nodes.get(at.checked_sub(back)?);
+        }
+        let mut children = self.children();
+        children.sort_by_key(|node| node.span.start);
+        let at = children.partition_point(|node| before(node.span));
+        children.get(at.checked_sub(back)?).copied()
+    }
+
     /// What is in it, keys of maps included.
     pub(crate) fn children(&self) -> Vec<&Node> {
         match &self.kind {

@@ -21,8 +21,13 @@ impl Given {
         Given { file: file.to_owned(), text: text.to_owned(), overrides: overrides.clone() }
     }
 
+    /// Values of parameters that were given beside it.
+    pub(crate) fn sets(&self) -> &[(String, String)] {
+        &self.overrides.sets
+    }
+
     /// The description with the values that a test gives parameters; those go before values from outside.
-    fn with(&self, sets: &[(String, String)]) -> Loaded {
+    pub(crate) fn with(&self, sets: &[(String, String)]) -> Loaded {
         let mut overrides = self.overrides.clone();
         overrides.sets.retain(|(name, _)| !sets.iter().any(|(set, _)| set == name));
         overrides.sets.extend(sets.iter().cloned());

@@ -9,6 +9,7 @@
 //! A test passes where everything it names is as expected, the books balance, and no port was asked for what it
 //! cannot do. Frames are taken apart and put together here by code that no stage uses.
 
+pub(crate) mod budget;
 mod build;
 mod cases;
 mod check;
@@ -27,12 +28,13 @@ mod sums;
 mod tests;
 mod view;
 
+pub(crate) use cases::{assignments, caps_word};
 pub(crate) use check::{against, names};
 pub(crate) use given::Given;
 pub use outcome::{Difference, FrameMismatch, LayerView, Mismatch, Outcome};
 
 use crate::error::instead;
-use crate::{Error, Failure, Pipeline, Registry};
+use crate::{Error, Failure, Pipeline, Plan, Registry};
 
 /// Which tests of a description are run, and in which order of the simulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,6 +53,14 @@ impl Pipeline {
         self.description().map_or(Vec::new(), |description| {
             description.tests.iter().map(|test| test.name.text.as_str()).collect()
         })
+    }
+
+    /// The plan that its tests run, with emulated ports that can do nothing special: to see what files they touch.
+    ///
+    /// # Errors
+    /// As for [`Pipeline::run_tests`].
+    pub fn test_plan(&self, registry: &Registry) -> Result<Plan, Failure> {
+        self.plan_for(None, None, registry)
     }
 
     /// Runs its tests in the simulator, with emulated ports in the place of all ports.

@@ -1,6 +1,7 @@
 //! One run of a test: frames made and captures read before anything runs, ports put in place, the simulator
 //! started, and what came held against what was expected.
 
+use super::budget::Budget;
 use super::cases::{Case, cases};
 use super::compare::Wanted;
 use super::counters::{self, Drops, Names};
@@ -89,11 +90,11 @@ pub(super) fn runs(
 
 /// Makes the frames of a test.
 fn ready(pipeline: &Pipeline, test: &Test) -> Result<Ready, Failure> {
-    let mut send = Vec::new();
+    let (mut send, mut budget) = (Vec::new(), Budget::default());
     for (port, all) in &test.send {
         let mut frames = Vec::new();
         for sent in all {
-            frames.extend(made(pipeline, sent)?);
+            frames.extend(made(pipeline, sent, &mut budget)?);
         }
         frames.sort_by_key(|frame: &Frame| frame.time_ns);
         send.push((port.text.clone(), frames));
@@ -102,7 +103,7 @@ fn ready(pipeline: &Pipeline, test: &Test) -> Result<Ready, Failure> {
         let of_port = send.iter().filter(|(name, _)| *name == port).flat_map(|(_, frames)| frames);
         of_port.map(|frame| frame.data.clone()).collect()
     };
-    let mut expect = Vec::new();
+    let (mut expect, mut budget) = (Vec::new(), Budget::default());
     for (port, expected) in &test.expect {
         let exactly = |from: &At| bytes(&from.text).into_iter().map(Wanted::Exactly).collect();
         let only = || match send.as_slice() {
@@ -112,20 +113,22 @@ fn ready(pipeline: &Pipeline, test: &Test) -> Result<Ready, Failure> {
         let (wanted, ordered, sent) = match expected {
             Expected::Same(from) => (exactly(from), true, bytes(&from.text)),
             Expected::SameAsSet(from) => (exactly(from), false, bytes(&from.text)),
-            Expected::These(frames) => (all_wanted(pipeline, frames)?, true, only()),
-            Expected::AnyOrder(frames) => (all_wanted(pipeline, frames)?, false, Vec::new()),
+            Expected::These(frames) => (all_wanted(pipeline, frames, &mut budget)?, true, only()),
+            Expected::AnyOrder(frames) => {
+                (all_wanted(pipeline, frames, &mut budget)?, false, Vec::new())
+            }
         };
         expect.push(judge::Port { name: port.text.clone(), wanted, ordered, sent });
     }
     Ok(Ready { test: test.clone(), send, expect })
 }
 
-fn made(pipeline: &Pipeline, sent: &Sent) -> Result<Vec<Frame>, Failure> {
+fn made(pipeline: &Pipeline, sent: &Sent, budget: &mut Budget) -> Result<Vec<Frame>, Failure> {
     let once = match &sent.frame {
         FrameSpec::Layers(layers) => vec![Frame::new(sent.at_ns, build::build(layers))],
         FrameSpec::Bytes(bytes) => vec![Frame::new(sent.at_ns, bytes.clone())],
         FrameSpec::File(file) => {
-            let mut frames = captured(pipeline, file)?;
+            let mut frames = captured(pipeline, file, sent.times, budget)?;
             frames.iter_mut().for_each(|frame| frame.time_ns += sent.at_ns);
             frames
         }
@@ -134,14 +137,18 @@ fn made(pipeline: &Pipeline, sent: &Sent) -> Result<Vec<Frame>, Failure> {
     Ok(once.into_iter().cycle().take(copies).collect())
 }
 
-fn all_wanted(pipeline: &Pipeline, frames: &[FrameSpec]) -> Result<Vec<Wanted>, Failure> {
+fn all_wanted(
+    pipeline: &Pipeline,
+    frames: &[FrameSpec],
+    budget: &mut Budget,
+) -> Result<Vec<Wanted>, Failure> {
     let mut wanted = Vec::new();
     for frame in frames {
         match frame {
             FrameSpec::Layers(layers) => wanted.push(Wanted::Like(layers.clone())),
             FrameSpec::Bytes(bytes) => wanted.push(Wanted::Exactly(bytes.clone())),
             FrameSpec::File(file) => {
-                let frames = captured(pipeline, file)?.into_iter();
+                let frames = captured(pipeline, file, 1, budget)?.into_iter();
                 wanted.extend(frames.map(|frame| Wanted::Exactly(frame.data)));
             }
         }
@@ -149,8 +156,13 @@ fn all_wanted(pipeline: &Pipeline, frames: &[FrameSpec]) -> Result<Vec<Wanted>, 
     Ok(wanted)
 }
 
-/// The frames of a capture, their times counted from the first.
-fn captured(pipeline: &Pipeline, file: &At) -> Result<Vec<Frame>, Failure> {
+/// The frames of a capture, their times counted from the first; each is wanted `times` over.
+fn captured(
+    pipeline: &Pipeline,
+    file: &At,
+    times: u32,
+    budget: &mut Budget,
+) -> Result<Vec<Frame>, Failure> {
     let folder = pipeline.loaded.problems.folder(file.span);
     let path = folder.join(Path::new(&file.text));
     let place = pipeline.loaded.problems.source().place_name(file.span);
@@ -161,6 +173,7 @@ fn captured(pipeline: &Pipeline, file: &At) -> Result<Vec<Frame>, Failure> {
     let mut first = None;
     while let Some(record) = records.next_record() {
         let record = record.map_err(|error| wrong(&error))?;
+        budget.take(record.data.len(), times).map_err(|error| wrong(&error))?;
         let start = *first.get_or_insert(record.time_ns);
         let time = record.time_ns.saturating_sub(start);
         frames.push(Frame::cut(time, record.data.to_vec(), record.orig_len));

@@ -1,6 +1,7 @@
 //! What a run writes to capture files: the audit of a file with damaged frames, and a disk that is full.
 
 use crate::{assert_clean, counter, plan};
+use corelane::{Machine, Overrides, Pipeline};
 use corelane_device::capture::{CaptureFile, CaptureWriter, Format};
 use corelane_runtime::testing::skip;
 use corelane_wire::testing::{Checksum, FrameBuilder, Ipv4, Tcp, Udp, Vxlan};
@@ -118,8 +119,11 @@ fn a_file_that_is_read_is_not_written() {
     // By another name, or the extension would tell.
     let linked = dir.path().join("out.pcapng");
     std::fs::hard_link(&input, &linked).expect("a link");
-    let plan = plan(AUDIT, &[("file", &input), ("bad", &linked)]);
-    let Err(failure) = plan.start() else { panic!("it must not start") };
+    let sets = [("file", &input), ("bad", &linked)];
+    let sets = sets.map(|(key, path)| (key.to_owned(), path.display().to_string()));
+    let pipeline = Pipeline::load("everyday.ron", AUDIT, &Overrides::sets(sets)).expect("it loads");
+    let planned = pipeline.plan(&corelane::standard(), &Machine::here());
+    let Err(failure) = planned else { panic!("it must not be planned") };
     assert!(failure.to_string().contains("out.pcapng"), "{failure}");
     assert_eq!(read(&input), frames(), "not a byte of it is gone");
 }

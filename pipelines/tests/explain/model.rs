@@ -220,7 +220,9 @@ impl Model {
             {
                 "hardware"
             }
-            ("Gso" | "ChecksumFill", _) if granted && is_behind_udp(work) => "both",
+            ("Gso" | "ChecksumFill", _) if granted && is_behind_udp(work) && !self.profile.told => {
+                "both"
+            }
             ("Gso", _)
                 if asked && !granted && is_repeated(work) && self.profile.grants("gso_partial") =>
             {

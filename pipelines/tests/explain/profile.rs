@@ -13,6 +13,8 @@ pub(crate) struct Profile {
     pub(crate) tso_bytes: String,
     /// Whether it looks for tunnels behind UDP ports.
     looks: bool,
+    /// Whether it need not look, since it is told where they are.
+    pub(crate) told: bool,
 }
 
 fn folder() -> PathBuf {
@@ -45,8 +47,9 @@ impl Profile {
         let granted = list("granted").or(list("advertised")).expect("what it grants");
         let limit = text.split("tso_bytes: ").nth(1).and_then(|rest| rest.split([',', ')']).next());
         let tso_bytes = limit.unwrap_or("65536").to_owned();
-        let looks = text.contains("vxlan_ports: [");
-        Profile { granted, reasons: reasons(&text), tso_bytes, looks }
+        let told = text.contains("vxlan_ports: \"any\"");
+        let looks = told || text.contains("vxlan_ports: [");
+        Profile { granted, reasons: reasons(&text), tso_bytes, looks, told }
     }
 
     pub(crate) fn grants(&self, bit: &str) -> bool {

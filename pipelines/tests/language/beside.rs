@@ -86,13 +86,13 @@ const ROWS: &[Row<'static>] = &[
         ],
     ),
     (
-        &[("wan", "Tap(\"t0\")")],
+        &[("wan", "AfXdp(\"t0\")")],
         &[],
         [
             "not-yet",
             "",
-            "--port wan: kind of port `Tap` does not exist yet in this version",
-            "there are `Pcap`, `Emulated`",
+            "--port wan: kind of port `AfXdp` does not exist yet in this version",
+            "there are `Pcap`, `Emulated`, `Tap`",
         ],
     ),
     (&[("wan", "Emulated(")], &[], ["syntax", "", "--port wan: this `(` is never closed", ""]),

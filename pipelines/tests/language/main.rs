@@ -2,8 +2,10 @@
 //!
 //! Goes through the public API only.
 
+mod behind;
 mod beside;
 mod everything;
+mod many;
 mod mistakes;
 mod parts;
 mod scramble;

@@ -268,10 +268,10 @@ const WRONG: &[Mistakes] = &[
     ),
     (
         GOOD,
-        "Classify(table: \"t\", rules: [()], otherwise: \"rest\")",
+        "Classify(table: \"t\", rules: [(mark: 1)], otherwise: \"rest\")",
         &[[
             "no-end",
-            "Classify(table: \"t\", rules: [()], otherwise: \"rest\")",
+            "Classify(table: \"t\", rules: [(mark: 1)], otherwise: \"rest\")",
             "chain `main` ends here, but `Classify` passes packets on",
             "end the chain with `Tx(\"PORT\")` or `Drop(\"label\")`",
         ]],

@@ -65,6 +65,12 @@ fn keys_of_a_test_are_known() {
     assert_told(&test("expect: { \"out\": [] }"), "missing-key", "Test", &["needs `send`"]);
     let text = test("send: { \"in\": [Frame([Eth()])] }");
     assert_told(&text, "missing-key", "Test", &["cannot fail", "expect:"]);
+    for nothing in ["expect: {}", "counters: {}", "expect: {}, counters: {}"] {
+        let text = test(&format!("send: {{ \"in\": [Frame([Eth()])] }}, {nothing}"));
+        assert_told(&text, "missing-key", "Test", &["cannot fail", "expect:"]);
+    }
+    let text = test("send: {}, expect: { \"out\": [] }");
+    assert_told(&text, "bad-value", "{}", &["sends nothing", "Frame([..])"]);
     let twice = format!("Test(name: \"x\", {SENDS}), Test(name: \"x\", {SENDS})");
     assert_told(&with(&twice), "duplicate-name", "\"x\"", &["two tests called `x`"]);
 }

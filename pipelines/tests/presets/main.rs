@@ -83,6 +83,11 @@ fn keeps_its_word(name: &str, report: &Report) {
             assert_eq!(sent(report, "out"), COUNT);
             assert!(joined > COUNT / 2, "{joined}");
         }
+        "scale_encap" => {
+            assert_eq!(sent(report, "out"), COUNT);
+            let put = sum(report, "Encap", |stage| stage.packets_out);
+            assert_eq!(put, COUNT);
+        }
         "forward" => assert_eq!((sent(report, "a"), sent(report, "b")), (COUNT, COUNT)),
         "demo" => {
             assert_eq!((sent(report, "core"), sent(report, "aside")), (402 + 153, 2));
@@ -148,11 +153,13 @@ fn each_passes_the_tests_it_carries() {
 #[test]
 fn scaling_means_an_actor_on_each_core_with_flows_of_its_own() {
     let folder = tempfile::tempdir().expect("a folder");
-    let scaled = plan("scale_gro", &folder, &four_cores());
-    assert_eq!(scaled.actors().count(), 4, "{:?}", scaled.actors().collect::<Vec<_>>());
-    let report = scaled.simulate(7).unwrap_or_else(|failure| panic!("{failure}"));
-    for actor in &report.actors {
-        let received = actor.stages[0].packets_out;
-        assert!(received > COUNT / 16, "{}: {received}", actor.name);
+    for name in ["scale_gro", "scale_encap"] {
+        let scaled = plan(name, &folder, &four_cores());
+        assert_eq!(scaled.actors().count(), 4, "{:?}", scaled.actors().collect::<Vec<_>>());
+        let report = scaled.simulate(7).unwrap_or_else(|failure| panic!("{failure}"));
+        for actor in &report.actors {
+            let received = actor.stages[0].packets_out;
+            assert!(received > COUNT / 16, "{name}, {}: {received}", actor.name);
+        }
     }
 }

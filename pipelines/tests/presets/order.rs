@@ -15,7 +15,7 @@ fn seeds(default: u64) -> u64 {
 }
 
 /// Ports of presets that send into nowhere, which are made to write what they send.
-const SENDS: [(&str, &[&str]); 9] = [
+const SENDS: [(&str, &[&str]); 10] = [
     ("forward", &["a", "b"]),
     ("bump", &["a", "b"]),
     ("vxlan_gateway", &["wan", "lan"]),
@@ -24,6 +24,7 @@ const SENDS: [(&str, &[&str]); 9] = [
     ("split_cores", &["out"]),
     ("fan_out", &["out"]),
     ("scale_gro", &["out"]),
+    ("scale_encap", &["out"]),
     ("checksum_audit", &[]),
 ];
 
@@ -121,7 +122,7 @@ fn presets_that_join_and_cut_keep_order_under_faults() {
 
 #[test]
 fn presets_that_carry_keep_order_under_faults() {
-    many_seeds(&["demo", "vxlan_gateway", "vtep", "monitor"]);
+    many_seeds(&["demo", "vxlan_gateway", "vtep", "monitor", "scale_encap"]);
 }
 
 #[test]
@@ -136,6 +137,7 @@ fn every_preset_is_tried() {
         "bump",
         "fan_out",
         "scale_gro",
+        "scale_encap",
         "split_cores",
         "demo",
         "vxlan_gateway",

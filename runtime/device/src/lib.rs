@@ -5,7 +5,9 @@
 //! 1. [`pcap`] reads frames of a capture file into packets, and writes packets to one.
 //! 2. [`emulated`] is a NIC in memory, with any capabilities: frames come from a list or a generator, the
 //!    hardware's work is done by slow reference code of its own, and what leaves is kept or thrown away.
-//! 3. [`capture`] holds the two file formats behind [`pcap`], apart from any packet type.
+//! 3. [`tap`] is an interface of a Linux host; [`vnet`] the header in which it and the host tell each other what is
+//!    still to be done to a frame.
+//! 4. [`capture`] holds the two file formats behind [`pcap`], apart from any packet type.
 //!
 //! And what is known of devices: [`caps`] are records of what they can do, those of well-known devices and those in
 //! files; [`probe`] tries what a device claims.
@@ -18,6 +20,8 @@ pub mod capture;
 pub mod emulated;
 pub mod pcap;
 pub mod probe;
+pub mod tap;
+pub mod vnet;
 
 mod headers;
 mod receive;
@@ -25,3 +29,4 @@ mod shares;
 
 pub use emulated::{Emulated, EmulatedConfig};
 pub use pcap::{Pcap, PcapConfig};
+pub use tap::{Tap, TapConfig};

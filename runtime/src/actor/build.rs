@@ -128,6 +128,7 @@ impl ActorBuilder {
             times: [0; 3],
             cpus: Vec::new(),
             failed: None,
+            watch: None,
         };
         (actor, handle)
     }

@@ -7,12 +7,15 @@
 mod build;
 mod mailbox;
 mod node;
+mod profile;
 mod report;
 mod step;
 
 pub use build::{ActorBuilder, NodeBody, NodeConfig};
 pub use mailbox::{ActorHandle, Control};
 pub use node::OnPanic;
+pub(crate) use profile::Stopwatch;
+pub use profile::{Meter, NodeTime, Profile};
 
 use crate::Time;
 use crate::edge::{EdgeRx, EdgeTx};
@@ -80,6 +83,8 @@ pub struct Actor {
     times: [Time; 3],
     cpus: Vec<usize>,
     failed: Option<String>,
+    /// Where somebody wants to know what takes how long.
+    watch: Option<Box<Stopwatch>>,
 }
 
 /// What an actor's thread spends its time on.
@@ -104,9 +109,19 @@ impl Actor {
         &self.waker
     }
 
+    /// Whether one of its sources has a device that can be slept on.
+    pub fn has_devices(&self) -> bool {
+        self.nodes.iter().any(|node| node.wait_fd().is_some())
+    }
+
     /// Books time of its thread; the executor has the clock.
     pub fn spend(&mut self, on: Spent, time: Time) {
         self.times[on as usize] += time;
+    }
+
+    /// Times its stages by this clock, in one of `every` steps on average.
+    pub fn measure(&mut self, meter: Box<dyn Meter>, every: u32) {
+        self.watch = Some(Box::new(Stopwatch::new(meter, every, self.nodes.len())));
     }
 
     /// Notes which CPUs the kernel lets its thread run on, now that it is pinned.

@@ -1,5 +1,6 @@
 //! A node: a stage in its place in an actor, its books, and what happens when it panics.
 
+use super::Stopwatch;
 use crate::Time;
 use crate::counters::Lost;
 use crate::edge::EdgeTx;
@@ -7,6 +8,7 @@ use crate::packet::{Buffers, Burst, Units};
 use crate::port::QueueReport;
 use crate::stage::spec::Factory;
 use crate::stage::{Outputs, Progress, Source, Stage, StageContext, Tally, Target};
+use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What is done about a stage that panics.
@@ -94,6 +96,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) first: usize,
     pub(super) edges: &'a mut [EdgeTx],
     pub(super) buffers: &'a mut Buffers,
+    pub(super) watch: Option<&'a mut Stopwatch>,
 }
 
 /// What a node is called for.
@@ -161,9 +164,17 @@ impl Body {
 }
 
 impl Node {
+    /// What its device makes readable, if it is a source with such a device.
+    pub(super) fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+        match &self.body {
+            Body::Source(source) => source.wait_fd(),
+            Body::Stage(_) | Body::Bypass | Body::Discard => None,
+        }
+    }
+
     /// Calls the stage once, caught. Returns `None` if an output has no room.
     pub(super) fn call(&mut self, task: Task, around: Surroundings<'_>) -> Option<Call> {
-        let Surroundings { now, input, behind, first, edges, buffers } = around;
+        let Surroundings { now, input, behind, first, edges, buffers, watch } = around;
         let no_room = &mut self.lost.no_room;
         let mut out = Outputs::new(&self.targets, behind, first, edges, &mut self.sent, no_room)
             .mirroring(self.mirrors);
@@ -175,7 +186,7 @@ impl Node {
         if task == Task::Process && !(self.multiplies && matches!(self.body, Body::Stage(_))) {
             input.limit(room);
         }
-        let mut ctx = StageContext::new(now, buffers, &mut self.tally);
+        let mut ctx = StageContext::new(now, buffers, &mut self.tally).watched(watch);
         let body = &mut self.body;
         let result = contain(|| (body.work(task, room, input, &mut out, &mut ctx), body.state()));
         if matches!(self.body, Body::Discard) {

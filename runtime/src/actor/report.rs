@@ -75,6 +75,7 @@ impl Actor {
             ended: self.phase == Phase::Done,
             failed: self.failed.clone(),
             home: self.buffers.report(),
+            profile: self.watch.as_ref().map(|watch| watch.profile()),
         }
     }
 

@@ -3,13 +3,14 @@
 //! Bounded work, no blocking. Nodes are in the order packets take, so one pass carries a burst all the way.
 
 use super::mailbox::Control;
-use super::node::{Body, Call, NodeState, Surroundings, Task, contain};
+use super::node::{Body, Call, Node, NodeState, Surroundings, Task, contain};
 use super::{Actor, Intake, On, Phase, Step};
 use crate::Time;
 use crate::edge::EdgeTx;
 use crate::exec::Reasons;
 use crate::packet::{RX_BURST, Units};
 use crate::stage::{Progress, Target};
+use std::os::fd::BorrowedFd;
 
 impl Actor {
     /// Does a bounded amount of work.
@@ -19,6 +20,9 @@ impl Actor {
             Phase::Done => return Step::Done,
             Phase::Stopped => return self.end(),
             Phase::Running => {}
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.begin();
         }
         self.begin();
         let mut worked = self.flush_edges();
@@ -34,7 +38,11 @@ impl Actor {
         }
         worked += self.flush_edges();
         self.buffers.flush();
-        self.conclude(worked)
+        let step = self.conclude(worked);
+        if let Some(watch) = &mut self.watch {
+            watch.end(matches!(step, Step::Worked(_)));
+        }
+        step
     }
 
     fn begin(&mut self) {
@@ -61,6 +69,16 @@ impl Actor {
             || self.buffers.has_relief()
             || self.has_room()
             || self.next_deadline().is_some_and(|time| time <= now)
+    }
+
+    /// What to sleep on, having found nothing to do, beside rings, buffers and mail: descriptors of the devices that
+    /// had nothing. One whose packets could not be taken anyway is none of them: it would end every sleep.
+    pub fn waits_on(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let waits = |(index, node): &(usize, &Node)| {
+            let open = node.state == NodeState::Running && !node.stuck && node.deadline.is_none();
+            open && !self.is_held_up(*index)
+        };
+        self.nodes.iter().enumerate().filter(waits).filter_map(|(_, node)| node.wait_fd())
     }
 
     /// Whether a ring has something that could be taken in.
@@ -267,6 +285,7 @@ impl Actor {
             self.note_full_edge(index);
             return None;
         }
+        let mark = self.watch.as_mut().and_then(|watch| watch.enter());
         let (own, behind) = self.inputs.split_at_mut(index + 1);
         let around = Surroundings {
             now,
@@ -275,8 +294,13 @@ impl Actor {
             first: index + 1,
             edges: &mut self.edges,
             buffers: &mut self.buffers,
+            watch: self.watch.as_deref_mut(),
         };
-        match self.nodes[index].call(task, around) {
+        let call = self.nodes[index].call(task, around);
+        if let (Some(watch), Some(mark)) = (&mut self.watch, mark) {
+            watch.leave(index, mark);
+        }
+        match call {
             None => {
                 self.note_full_edge(index);
                 None
@@ -356,6 +380,9 @@ impl Actor {
     }
 
     fn publish(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.note_thread();
+        }
         let books = self.report();
         self.mailbox.publish(books);
     }

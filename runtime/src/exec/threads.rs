@@ -5,6 +5,7 @@
 //! and every packet that a forced stop left anywhere has been discarded and counted.
 
 use super::IdleProfile;
+use super::bell::Bed;
 use super::idle::Idle;
 use super::names::thread_names;
 use crate::Time;
@@ -96,8 +97,9 @@ impl Crew {
     }
 
     fn run(mut self, clock: Clock, profile: IdleProfile) -> Vec<(usize, Actor)> {
-        self.pin();
-        let mut idle = Idle::new(profile);
+        let bed = Bed::new(self.seats.iter().any(|seat| seat.actor.has_devices()));
+        self.pin(&bed);
+        let mut idle = Idle::new(profile, bed);
         let mut now = clock.now();
         self.seats.iter_mut().for_each(|seat| seat.booked = now);
         while self.seats.iter().any(|seat| !seat.done) {
@@ -107,7 +109,7 @@ impl Crew {
                 continue;
             }
             let waiting = self.seats.iter().filter(|seat| !seat.done);
-            let spent = idle.wait(waiting.map(|seat| &seat.actor), until, &clock);
+            let spent = idle.wait(waiting.map(|seat| &seat.actor), until, now, &clock);
             now = clock.now();
             self.seats.iter_mut().for_each(|seat| seat.book(spent, now));
         }
@@ -144,9 +146,9 @@ impl Crew {
     }
 
     /// Tells the actors which thread they are on, and pins it.
-    fn pin(&mut self) {
+    fn pin(&mut self, bed: &Bed) {
         for seat in &self.seats {
-            seat.actor.waker().set_thread(std::thread::current());
+            seat.actor.waker().set_bell(bed.bell());
         }
         let Some(id) = self.cpu else { return };
         if !core_affinity::set_for_current(core_affinity::CoreId { id }) {

@@ -8,10 +8,10 @@
 //! writer who has neither to wait for. The waker does not know what the inputs are, and it never blocks: the
 //! executor does.
 
+use super::Bell;
 use crate::sync::{AtomicU8, Ordering, fence};
 use bitflags::bitflags;
 use std::sync::OnceLock;
-use std::thread::Thread;
 
 bitflags! {
     /// What a sleeper may be woken for.
@@ -26,12 +26,12 @@ bitflags! {
     }
 }
 
-/// One actor's bell.
+/// What wakes one actor.
 #[derive(Debug)]
 pub struct Waker {
     /// What the sleeper may be woken for; 0: it is awake.
     sleeping: AtomicU8,
-    thread: OnceLock<Thread>,
+    bell: OnceLock<Bell>,
 }
 
 impl Default for Waker {
@@ -41,15 +41,15 @@ impl Default for Waker {
 }
 
 impl Waker {
-    /// A bell of an actor that is awake.
+    /// That of an actor that is awake.
     pub fn new() -> Waker {
-        Waker { sleeping: AtomicU8::new(0), thread: OnceLock::new() }
+        Waker { sleeping: AtomicU8::new(0), bell: OnceLock::new() }
     }
 
-    /// Names the thread to unpark. In the simulator there is none.
-    pub fn set_thread(&self, thread: Thread) {
+    /// Says what to ring. In the simulator there is nothing.
+    pub fn set_bell(&self, bell: Bell) {
         // Set once, by the thread itself, before its first step.
-        let _ = self.thread.set(thread);
+        let _ = self.bell.set(bell);
     }
 
     /// First step of the sleeper. It must look at all its inputs after this and before it blocks.
@@ -83,9 +83,9 @@ impl Waker {
         fence(Ordering::SeqCst);
         if self.sleeping.load(Ordering::Relaxed) & reasons.bits() != 0
             && self.sleeping.swap(0, Ordering::AcqRel) != 0
-            && let Some(thread) = self.thread.get()
+            && let Some(bell) = self.bell.get()
         {
-            thread.unpark();
+            bell.ring();
         }
     }
 }

@@ -378,6 +378,37 @@ impl Packet {
         true
     }
 
+    /// The bytes behind the last part's data that [`Packet::extend`] makes part of the packet: what a device, or
+    /// anybody, may fill. What stands in them is old. None where others can see the part.
+    pub fn room_mut(&mut self) -> &mut [u8] {
+        let Some(last) = self.chain().last() else { return &mut [] };
+        // SAFETY: the last part belongs to this packet, borrowed mutably.
+        let part = unsafe { &mut *last.as_ptr() };
+        if !is_exclusive(part) {
+            return &mut [];
+        }
+        // SAFETY: `tail` bytes behind the data lie in the part's own, unshared buffer, whose memory was zeroed when
+        // it was mapped and is never uninitialised again; `&mut self` keeps everybody else away.
+        unsafe {
+            std::slice::from_raw_parts_mut(part.data.add(part.len as usize), part.tail as usize)
+        }
+    }
+
+    /// Makes the first `n` bytes of [`Packet::room_mut`] the last of the packet; false, and nothing done, where
+    /// there are fewer.
+    pub fn extend(&mut self, n: u32) -> bool {
+        let Some(last) = self.chain().last() else { return false };
+        // SAFETY: the last part belongs to this packet, borrowed mutably.
+        let part = unsafe { &mut *last.as_ptr() };
+        if !is_exclusive(part) || part.tail < n {
+            return false;
+        }
+        part.len += n;
+        part.tail -= n;
+        self.part_mut().total += n;
+        true
+    }
+
     /// Gives every part that others can see a copy of its own.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! `drop`, `absorb`, `segment_of`, `create`, `share`, `changed`, `consume`, `received`, `transmitted`.
 
 use crate::Time;
+use crate::actor::Stopwatch;
 use crate::packet::{Buffers, CutPlan, NoBuffer, Packet, Train, Units};
 
 /// Index into the drop reasons a stage declared.
@@ -67,13 +68,32 @@ pub struct StageContext<'a> {
     first_counter: usize,
     /// Whether the packets it is shown are unshared.
     edits_payload: bool,
+    /// Where this step may be timed.
+    watch: Option<&'a mut Stopwatch>,
 }
 
 impl<'a> StageContext<'a> {
     /// A context over an actor's buffers and a stage's books.
     pub fn new(now: Time, buffers: &'a mut Buffers, tally: &'a mut Tally) -> StageContext<'a> {
         let (first_reason, first_counter) = (0, 0);
-        StageContext { now, buffers, tally, first_reason, first_counter, edits_payload: false }
+        let (edits_payload, watch) = (false, None);
+        StageContext { now, buffers, tally, first_reason, first_counter, edits_payload, watch }
+    }
+
+    /// The same, with what times it.
+    pub(crate) fn watched(self, watch: Option<&'a mut Stopwatch>) -> StageContext<'a> {
+        StageContext { watch, ..self }
+    }
+
+    /// Calls the device behind the stage. Where this step is timed, its time is told apart from the stage's.
+    #[inline]
+    pub fn in_device<R>(&mut self, call: impl FnOnce(&mut StageContext<'_>) -> R) -> R {
+        let mark = self.watch.as_mut().and_then(|watch| watch.enter());
+        let result = call(self);
+        if let (Some(watch), Some(mark)) = (&mut self.watch, mark) {
+            watch.leave_device(mark);
+        }
+        result
     }
 
     /// The context of a stage that works inside this one and books with it: its reason 0 is reason `reason` of
@@ -86,6 +106,7 @@ impl<'a> StageContext<'a> {
             first_reason: self.first_reason + reason.0,
             first_counter: self.first_counter + counter.0,
             edits_payload: self.edits_payload,
+            watch: self.watch.as_deref_mut(),
         }
     }
 

@@ -28,6 +28,7 @@ pub use unshared::Unshared;
 use crate::Time;
 use crate::packet::{Burst, Units};
 use crate::port::QueueReport;
+use std::os::fd::BorrowedFd;
 
 /// What one call achieved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +63,11 @@ pub trait Source: Send {
 
     /// What the queue behind it counted, if there is one.
     fn queue_report(&self) -> Option<QueueReport> {
+        None
+    }
+
+    /// What becomes readable when there is something to bring in, as [`RxQueue::wait_fd`](crate::port::RxQueue).
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 }

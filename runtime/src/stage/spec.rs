@@ -173,6 +173,12 @@ pub struct Traits {
     pub table: Option<String>,
     /// It makes packets that go back out of the port that others came in by ([`BuildContext::answer`]).
     pub answers: bool,
+    /// Files that it writes ([`BuildContext::open_capture`]): none of them may be one that the run reads.
+    pub writes: Vec<String>,
+    /// What it makes has no link-layer address of a next hop: somebody behind it must find that out.
+    pub unresolved: bool,
+    /// It does to packets whose checksums are known to be right what it does not to others, as `oversize: [Segment]`.
+    pub wants_checked: bool,
 }
 
 /// A row of a table of the description.

@@ -3,6 +3,7 @@
 mod alloc;
 mod check;
 mod harness;
+pub mod namespace;
 mod poke;
 mod skip;
 pub use alloc::{CountingAllocator, allocations};

@@ -1,11 +1,9 @@
-//! The one loop over bytes, in portable Rust that compilers vectorise.
+//! Bytes to one number, in portable Rust that compilers vectorise.
 //!
 //! It promises the sum modulo 2^64 - 1 of the slice read as native-endian words, the rest padded
-//! with zero bytes. It does not detect instruction sets; a wider loop replaces [`accumulate`] and
-//! nothing else.
+//! with zero bytes. It does not detect instruction sets; `wide` does, for the loop over whole blocks.
 
-/// Bytes taken per turn of the wide loop: sixteen 32-bit words, one for each lane.
-const BLOCK: usize = 64;
+use crate::wide::{BLOCK, wide};
 
 /// From here on the wide loop pays for gathering its lanes at the end.
 const WIDE_FROM: usize = 4 * BLOCK;
@@ -18,19 +16,6 @@ pub(crate) fn accumulate(bytes: &[u8]) -> u64 {
     }
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     wrap(wide(blocks) + narrow(rest))
-}
-
-/// Whole blocks into sixteen independent 64-bit lanes, so that no carry has to be looked at: a lane
-/// takes 2^32 blocks (256 GiB) before it could overflow.
-fn wide(blocks: &[[u8; BLOCK]]) -> u128 {
-    let mut lanes = [0u64; BLOCK / 4];
-    for block in blocks {
-        let (words, _) = block.as_chunks::<4>();
-        for (lane, word) in lanes.iter_mut().zip(words) {
-            *lane += u64::from(u32::from_ne_bytes(*word));
-        }
-    }
-    lanes.iter().map(|&lane| u128::from(lane)).sum()
 }
 
 /// Eight bytes at a time into 128 bits. The remainder goes in by halves: a copy of unknown length

@@ -99,7 +99,8 @@ impl StageSpec for CaptureSpec {
 impl StageConfig for CaptureConfig {
     fn traits(&self) -> Traits {
         // One file has one writer.
-        Traits { sharing: Sharing::Exclusive, ..Traits::default() }
+        let writes = vec![self.file.clone()];
+        Traits { sharing: Sharing::Exclusive, writes, ..Traits::default() }
     }
 
     fn build(&self, ctx: &mut dyn BuildContext) -> Result<Built, Error> {

@@ -1,12 +1,13 @@
 //! How `Classify` is written in a description, and what it asks of the plan.
 
+use super::budget::{self, TooLarge};
 use super::compile::Wishes;
 use super::field::{Field, KEYS};
 use super::rule::Rule;
 use super::set::Set;
 use super::table::Classifier;
 use super::value::Wanted;
-use super::{Action, Classify, Rules};
+use super::{Action, Classify, Rules, never};
 use crate::config::raw::{self, Pair};
 use corelane_runtime::Error;
 use corelane_runtime::stage::spec::{KeyInfo, Role, Traits};
@@ -60,6 +61,8 @@ pub struct ClassifySpec;
 pub struct ClassifyConfig {
     /// Those of the arguments, then those of the table.
     rules: Vec<Rule>,
+    /// Names of rules, to see at once that one is taken.
+    names: BTreeSet<String>,
     table: Option<String>,
     otherwise: Option<String>,
     /// What is made of them, once it is: the same for every copy.
@@ -123,6 +126,7 @@ impl ClassifyConfig {
         if config.rules.is_empty() && config.table.is_none() && errors.is_empty() {
             errors.push(ConfigError::at("rules", "`rules` must be given"));
         }
+        errors.extend(config.too_large().map(|(_, message)| ConfigError::at("rules", message)));
         if errors.is_empty() { Ok(config) } else { Err(errors) }
     }
 
@@ -140,7 +144,7 @@ impl ClassifyConfig {
                 span: error.span.map(|(from, to)| (from + item.start, to + item.start)),
                 ..error
             };
-            match rule.and_then(|rule| self.add(rule)) {
+            match rule.and_then(|rule| self.add(text.get(item.clone()).unwrap_or_default(), rule)) {
                 Ok(()) => {}
                 Err(wrong) => errors.extend(wrong.into_iter().map(moved)),
             }
@@ -148,9 +152,16 @@ impl ClassifyConfig {
         errors
     }
 
-    fn add(&mut self, rule: Rule) -> Result<(), Vec<ConfigError>> {
-        let named = |other: &Rule| other.name.is_some() && other.name == rule.name;
-        if let Some(name) = rule.name.as_ref().filter(|_| self.rules.iter().any(named)) {
+    /// Takes a rule, read from `text`, that some packet can match.
+    fn add(&mut self, text: &str, rule: Rule) -> Result<(), Vec<ConfigError>> {
+        if let Some((key, message)) = never::matches_nothing(&rule) {
+            let pairs = raw::pairs(text).unwrap_or_default();
+            let is_key = |pair: &&Pair| text.get(pair.key.clone()) == Some(key);
+            let at = pairs.iter().find(is_key).map_or(0..text.len(), |pair| pair.value.clone());
+            let (span, key) = (Some((at.start, at.end)), Some(key.to_owned()));
+            return Err(vec![ConfigError { span, key, message }]);
+        }
+        if let Some(name) = rule.name.as_ref().filter(|name| self.names.contains(*name)) {
             let message =
                 format!("there is a rule named `{name}` already; give each a name of its own");
             return Err(vec![ConfigError {
@@ -159,8 +170,22 @@ impl ClassifyConfig {
                 message,
             }]);
         }
+        self.names.extend(rule.name.clone());
         self.rules.push(rule);
         Ok(())
+    }
+
+    /// Where there are more rules than tables can be made for: the first of those, and the sentence.
+    fn too_large(&self) -> Option<(usize, String)> {
+        let TooLarge { rule, bytes } = budget::check(&self.rules, budget::BYTES_MAX).err()?;
+        let message = format!(
+            "{} rules need up to {} MiB of tables, and {} MiB are possible; make fewer of them, or spread them over \
+             several `Classify`",
+            self.rules.len(),
+            bytes.div_ceil(1 << 20),
+            budget::BYTES_MAX >> 20
+        );
+        Some((rule, message))
     }
 
     /// Chains that rules and `otherwise` send to, each once, with the key that names them.
@@ -212,11 +237,16 @@ impl StageConfig for ClassifyConfig {
     }
 
     fn take_rows(&mut self, rows: &[Row<'_>]) -> Result<(), Vec<RowError>> {
-        let mut errors = Vec::new();
+        let (mut errors, own) = (Vec::new(), self.rules.len());
         for (number, row) in rows.iter().enumerate() {
-            let read = Rule::read(row.text).and_then(|rule| self.add(rule));
+            let read = Rule::read(row.text).and_then(|rule| self.add(row.text, rule));
             let wrong = read.err().into_iter().flatten();
             errors.extend(wrong.map(|error| RowError { row: number, error }));
+        }
+        // Where some are wrong, the numbers of rules are not those of rows.
+        if let Some((rule, message)) = self.too_large().filter(|_| errors.is_empty()) {
+            let error = ConfigError { span: Some((0, 1)), key: None, message };
+            errors.push(RowError { row: rule.saturating_sub(own), error });
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }

@@ -1,10 +1,12 @@
 //! `Classify`: the first rule that a packet matches says where it goes.
 #![doc = include_str!("README.md")]
 
+mod budget;
 mod compile;
 mod config;
 mod field;
 mod headers;
+mod never;
 mod rule;
 mod set;
 mod table;

@@ -90,6 +90,14 @@ fn unknown(text: &str, pair: &Pair, written: &str) -> ConfigError {
         let key = Some(written.to_owned());
         return ConfigError { span: Some((pair.key.start, pair.key.end)), key, message };
     }
+    if matches!(written, "drop" | "Drop" | "action" | "deny" | "accept") {
+        let message = format!(
+            "there is no key `{written}`; a rule sends packets to a chain: `to: \"refuse\"`, and under `chains` \
+             `\"refuse\": [Drop(\"refused\")]`"
+        );
+        let key = Some(written.to_owned());
+        return ConfigError { span: Some((pair.key.start, pair.key.end)), key, message };
+    }
     let known: Vec<&str> = KEYS.iter().map(|key| key.name).chain(OTHERS).collect();
     raw::unknown_key(text, &pair.key, &known)
 }

@@ -65,8 +65,57 @@ fn explain(code: &Error, around: Option<&str>) -> (Option<String>, String) {
     }
 }
 
+/// Names that others give to what is meant, however far in letters: first what may be written, then what is here.
+const SYNONYMS: &[(&str, &[&str])] = &[
+    ("tcp_dst", &["dport"]),
+    ("udp_dst", &["dport"]),
+    ("tcp_src", &["sport"]),
+    ("udp_src", &["sport"]),
+    ("dport", &["udp_dst", "tcp_dst"]),
+    ("sport", &["udp_src", "tcp_src"]),
+    ("dst_port", &["dport", "udp_dst", "tcp_dst"]),
+    ("src_port", &["sport", "udp_src", "tcp_src"]),
+    ("tp_dst", &["dport", "udp_dst", "tcp_dst"]),
+    ("tp_src", &["sport", "udp_src", "tcp_src"]),
+    ("udp_port", &["port", "udp_dst"]),
+    ("dst_udp_port", &["port"]),
+    ("ip_src", &["src"]),
+    ("ip_dst", &["dst"]),
+    ("nw_src", &["src"]),
+    ("nw_dst", &["dst"]),
+    ("src_ip", &["src", "local"]),
+    ("dst_ip", &["dst", "remote"]),
+    ("src", &["local"]),
+    ("dst", &["remote"]),
+    ("dl_src", &["eth_src"]),
+    ("dl_dst", &["eth_dst"]),
+    ("src_mac", &["eth_src", "mac"]),
+    ("dst_mac", &["eth_dst", "next_hop"]),
+    ("gateway", &["next_hop"]),
+    ("hop_limit", &["ttl"]),
+    ("vid", &["vlan"]),
+    ("id", &["vni"]),
+    ("protocol", &["proto"]),
+    ("ip_proto", &["proto"]),
+    ("eth_type", &["ethertype"]),
+    ("otherwise", &["to"]),
+];
+
+/// What is called so elsewhere, of the names that would do.
+fn synonyms<'n>(found: &str, expected: &[&'n str]) -> Vec<&'n str> {
+    let found = found.to_lowercase();
+    let known = SYNONYMS.iter().find(|(name, _)| *name == found);
+    let meant = known.map_or(&[][..], |(_, meant)| meant);
+    meant.iter().filter_map(|name| expected.iter().find(|known| *known == name).copied()).collect()
+}
+
 /// The nearest of the names that would do, or all of them.
 pub(super) fn instead(found: &str, expected: &[&str], what: &str) -> String {
+    match synonyms(found, expected).as_slice() {
+        [] => {}
+        [one] => return format!("did you mean `{one}`?"),
+        [one, other, ..] => return format!("did you mean `{one}` or `{other}`?"),
+    }
     let near =
         |name: &&&str| strsim::damerau_levenshtein(&found.to_lowercase(), &name.to_lowercase());
     let best = expected.iter().min_by_key(near);
@@ -113,4 +162,37 @@ fn trim(text: &str, start: usize, end: usize) -> (usize, usize) {
     let start = start.min(text.len());
     let next = text[start..].chars().next().map_or(0, char::len_utf8);
     (start, start + next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_called_otherwise_elsewhere_is_found_where_it_is_meant() {
+        let rewrite = ["eth_src", "eth_dst", "src", "dst", "ttl", "sport", "dport"];
+        let rule = ["eth_src", "src", "dst", "proto", "tcp_src", "tcp_dst", "udp_src", "udp_dst"];
+        let tunnel = ["vni", "local", "remote", "port", "src_port", "next_hop"];
+        for (found, expected, right) in [
+            ("tcp_dst", &rewrite[..], "did you mean `dport`?"),
+            ("udp_src", &rewrite, "did you mean `sport`?"),
+            ("hop_limit", &rewrite, "did you mean `ttl`?"),
+            ("dport", &rule, "did you mean `udp_dst` or `tcp_dst`?"),
+            ("IP_SRC", &rule, "did you mean `src`?"),
+            ("udp_port", &tunnel, "did you mean `port`?"),
+            ("dst_ip", &tunnel, "did you mean `remote`?"),
+            // A name that is there is near to what it is near to.
+            ("dts", &rule, "did you mean `dst`?"),
+        ] {
+            assert_eq!(instead(found, expected, "keys"), right, "{found}");
+        }
+    }
+
+    #[test]
+    fn a_synonym_is_no_name_of_what_it_stands_for() {
+        for (name, meant) in SYNONYMS {
+            assert!(!meant.is_empty() && !meant.contains(name), "{name}");
+            assert_eq!(*name, name.to_lowercase());
+        }
+    }
 }

@@ -205,9 +205,13 @@ pub fn lower_case(names: &[&str]) -> Vec<&'static str> {
     names.iter().map(|name| &*name.to_lowercase().leak()).collect()
 }
 
-/// A line with all keys that must be given.
+/// A line with all keys that must be given. Where each of several may be left out for nothing, one of them is there:
+/// without any the stage would do nothing.
 pub fn example(info: &StageInfo, values: &[(&str, String)]) -> String {
-    let required: Vec<_> = info.keys.iter().filter(|key| key.default.is_none()).collect();
+    let mut required: Vec<_> = info.keys.iter().filter(|key| key.default.is_none()).collect();
+    if info.keys.len() > 1 && info.keys.iter().all(|key| key.default == Some("none")) {
+        required.extend(info.keys.first());
+    }
     let value = |key: &str| values.iter().find(|(name, _)| *name == key).map(|(_, value)| value);
     let written = |key: &&KeyInfo| value(key.name).map(|value| (key.name, value));
     let arguments: Vec<_> = required.iter().filter_map(written).collect();

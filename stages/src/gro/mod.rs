@@ -8,6 +8,7 @@ mod flow;
 mod hardware;
 mod held;
 mod network;
+mod quick;
 mod segment;
 mod software;
 mod sums;
@@ -21,11 +22,14 @@ pub use config::{GroConfig, GroSpec, INFO};
 use corelane_runtime::Time;
 use corelane_runtime::packet::{Packet, Units};
 use held::Bounds;
+use quick::Hints;
 use table::Table;
 
 /// Joins segments.
 pub struct Gro {
     table: Table,
+    /// Where the merge of a packet may be; for the short way.
+    hints: Hints,
     bounds: Bounds,
     /// Longest wait of a merge, ns; `None`: to the end of the burst.
     hold: Option<Time>,
@@ -44,8 +48,10 @@ pub struct Gro {
 impl Gro {
     /// With these settings; `seed` keeps others from choosing where their flows are kept.
     pub fn new(config: GroConfig, seed: u64) -> Gro {
+        let flows = config.flows.clamp(1, 1 << 14);
         Gro {
-            table: Table::new(config.flows.clamp(1, 1 << 14), seed),
+            table: Table::new(flows, seed),
+            hints: Hints::new(flows),
             bounds: config.bounds(),
             hold: config.hold.map(|hold| hold.0),
             most_held: config.most_held(),

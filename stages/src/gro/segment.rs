@@ -18,8 +18,9 @@ pub(super) const FRAME_MIN: u32 = 60;
 pub(super) const PARTS_MAX: u16 = 256;
 
 /// Flags of which a packet to be merged has just the first.
-const CLEAN: MetaFlags = MetaFlags::PARSED;
-const TELLING: MetaFlags = MetaFlags::PARSED
+pub(super) const CLEAN: MetaFlags = MetaFlags::PARSED;
+/// Flags that say whether it does.
+pub(super) const TELLING: MetaFlags = MetaFlags::PARSED
     .union(MetaFlags::FRAGMENT)
     .union(MetaFlags::ODD_PSEUDO)
     .union(MetaFlags::OVERRUN)

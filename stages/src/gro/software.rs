@@ -186,10 +186,11 @@ impl Gro {
             }
             self.emit_oldest(Ended::Table, exit, ctx);
         }
-        let units = packet.units();
+        let (units, hash) = (packet.units(), packet.meta().hash);
         match self.table.insert(bucket, Held::new(*key, *segment, Train::new(packet), ctx.now)) {
             Ok(()) => {
                 self.held += units;
+                self.hints.set(hash, self.table.newest());
                 Ok(())
             }
             Err(held) => exit.pass(finish(held)),
@@ -311,7 +312,11 @@ impl Stage for Gro {
         let mut exit = Exit::new(out);
         let waited = self.waiting.take();
         for packet in waited.into_iter().chain(burst.drain()) {
-            if let Err(NoRoom(packet)) = self.settle(packet, &mut exit, ctx) {
+            let settled = match self.join_usual(packet, ctx) {
+                Some(packet) => self.settle(packet, &mut exit, ctx),
+                None => Ok(()),
+            };
+            if let Err(NoRoom(packet)) = settled {
                 self.waiting = Some(packet);
                 break;
             }
@@ -324,6 +329,7 @@ impl Stage for Gro {
         }
         if self.hold.is_none() {
             self.emit_while(Ended::Burst, |_| true, &mut exit, ctx);
+            self.hints.forget();
         }
         ctx.count(MERGED, std::mem::take(&mut self.merged));
     }

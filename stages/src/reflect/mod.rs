@@ -8,7 +8,7 @@ use crate::rewrite::edit::{Edit, edit, has_link};
 use crate::rewrite::outer::{Outer, outer};
 use crate::{choice, stage};
 use corelane_runtime::packet::{Burst, NoBuffer, Packet};
-use corelane_runtime::stage::{Outputs, Stage, StageContext};
+use corelane_runtime::stage::{ConfigError, Outputs, Stage, StageContext};
 
 choice! {
     /// What is exchanged.
@@ -39,6 +39,16 @@ stage! {
 }
 
 impl Reflect {
+    fn check(&self) -> Result<(), ConfigError> {
+        match self.what.as_slice() {
+            [] => Err(ConfigError::at(
+                "what",
+                "it exchanges nothing; write what, such as [Eth, Ip, Port], or leave the stage out",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn swaps(&self, what: Swap) -> bool {
         self.what.contains(&what)
     }

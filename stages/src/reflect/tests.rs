@@ -27,7 +27,7 @@ fn turned(mut shape: Shape, [eth, ip, port]: [bool; 3]) -> Shape {
 
 #[test]
 fn what_is_named_is_exchanged_in_every_state() {
-    for bits in 0..8_u8 {
+    for bits in 1..8_u8 {
         let what = [0, 1, 2].map(|bit| bits & 1 << bit != 0);
         let words = ["Eth", "Ip", "Port"];
         let named: Vec<&str> = words.into_iter().zip(what).filter(|w| w.1).map(|w| w.0).collect();
@@ -42,6 +42,15 @@ fn what_is_named_is_exchanged_in_every_state() {
             }
         }
     }
+}
+
+#[test]
+fn a_stage_that_exchanges_nothing_is_refused() {
+    let spec = <Reflect as corelane_runtime::stage::Declared>::spec();
+    let args = corelane_runtime::stage::Args { text: "(what: [])" };
+    let errors = spec.configure(args).err().expect("it does nothing");
+    assert_eq!(errors[0].key.as_deref(), Some("what"));
+    assert!(errors[0].message.starts_with("it exchanges nothing; "));
 }
 
 #[test]

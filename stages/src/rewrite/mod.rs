@@ -54,6 +54,15 @@ pub(crate) const VID_MAX: u16 = 4094;
 
 impl Rewrite {
     fn check(&self) -> Result<(), ConfigError> {
+        let link = self.eth_src.is_some() || self.eth_dst.is_some();
+        if !(link || self.vlan.is_some() || self.pcp.is_some() || self.has_network()) {
+            let message = "it sets nothing; name a field to set, such as `dst: \"10.0.0.1\"`, or leave it out";
+            return Err(ConfigError { span: None, key: None, message: message.to_owned() });
+        }
+        if self.ttl == Some(0) {
+            let message = "a packet whose TTL is 0 is passed on by nobody; write 1 to 255";
+            return Err(ConfigError::at("ttl", message));
+        }
         most("vlan", self.vlan, VID_MAX)?;
         most("pcp", self.pcp, 7)?;
         most("dscp", self.dscp, 63)?;

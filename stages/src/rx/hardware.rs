@@ -44,11 +44,12 @@ pub(crate) fn forget(packet: &mut Packet) {
 }
 
 /// Devices count levels from the outside. Where the outermost is no longer among the two that are tracked,
-/// nobody can say which level a status belongs to.
+/// nobody can say which level a status belongs to. A checksum to be finished says itself where it is.
 pub(super) fn adopt(meta: &mut Meta) {
     if meta.flags.contains(MetaFlags::DEEPER) {
         meta.l3 = [Csum::Unknown; 2];
-        meta.l4 = [Csum::Unknown; 2];
+        let told = meta.l4.iter_mut().filter(|state| **state != Csum::Partial);
+        told.for_each(|state| *state = Csum::Unknown);
     }
 }
 

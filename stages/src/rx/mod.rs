@@ -22,6 +22,7 @@ use corelane_runtime::stage::{
     StageInfo, StageSpec,
 };
 use serde::Deserialize;
+use std::os::fd::BorrowedFd;
 
 /// What `Rx` is.
 pub const INFO: StageInfo = StageInfo {
@@ -97,7 +98,7 @@ impl Rx {
 
     /// Takes from the queue and books it at once: from here on nothing can be lost unseen.
     fn take(&mut self, budget: usize, ctx: &mut StageContext<'_>) -> Progress {
-        let progress = self.queue.rx(&mut self.taken, budget, ctx);
+        let progress = ctx.in_device(|ctx| self.queue.rx(&mut self.taken, budget, ctx));
         if !self.trusts {
             for packet in self.taken.iter_mut() {
                 packet.meta_mut().flags.remove(MetaFlags::HASHED);
@@ -163,5 +164,10 @@ impl Source for Rx {
 
     fn queue_report(&self) -> Option<QueueReport> {
         Some(self.queue.report())
+    }
+
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+        // What was taken and not looked at yet is not asked for again.
+        self.queue.wait_fd().filter(|_| !self.stopped)
     }
 }

@@ -1,11 +1,11 @@
 //! What a sender on this host left undone, brought into the form that everything behind relies on.
 //!
-//! It promises that a superpacket whose outermost checksum is to be finished is one of that level, whatever it
-//! carries, and that the seed of a superpacket's checksum has the length in it. It reads headers only, and changes
+//! It promises that a checksum to be finished is that of the level it begins at, that a superpacket whose outermost
+//! one it is is one of that level, whatever it carries, and that the seed of a superpacket's checksum has the length in it. It reads headers only, and changes
 //! nothing that came off a wire.
 
 use super::software::Found;
-use corelane_runtime::packet::{Csum, Packet, Partial, SegKind};
+use corelane_runtime::packet::{self, Csum, Meta, Packet, Partial, SegKind};
 use corelane_sum::Sum;
 use corelane_wire::{Layers, Level, protocol, pseudo};
 
@@ -16,6 +16,18 @@ pub(super) fn outermost<'a>(packet: &Packet, walked: &'a Layers) -> Option<&'a L
     let states = packet.meta().l4;
     let train = udp && states[0] == Csum::Partial && states[1] != Csum::Partial;
     if train && !walked.deeper && walked.count > 1 { walked.levels().first() } else { None }
+}
+
+/// Who asks for one checksum says where it begins and not of which level it is. Where it is that of the inner of two
+/// levels, it becomes that; nothing is known of the outer one then.
+pub(super) fn settle_level(meta: &mut Meta, layers: &packet::Layers) {
+    let [outer, inner] = &layers.levels;
+    let partial = meta.partial[0];
+    let alone = meta.l4[0] == Csum::Partial && meta.l4[1] != Csum::Partial;
+    if alone && layers.count == 2 && partial.start == inner.l4 && partial.start != outer.l4 {
+        meta.l4[0] = Csum::Unknown;
+        meta.request(1, partial);
+    }
 }
 
 /// Puts the length into the seed of a superpacket where its sender left it out. Both forms are in use: one says what

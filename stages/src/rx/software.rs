@@ -114,6 +114,7 @@ fn store(packet: &mut Packet, found: &Found, key: u64) {
     meta.flags |= found.facts | MetaFlags::HASHED;
     meta.hash = hash;
     meta.trailer = u16::try_from(trailer).unwrap_or(u16::MAX);
+    request::settle_level(meta, &found.layers);
     hardware::adopt(meta);
     packet.set_layers(found.layers, found.payload);
 }

@@ -4,7 +4,7 @@ use super::software::gather;
 use super::{INFO, Rx, describe, plain};
 use crate::fixture::{KEY, chained, received};
 use corelane_runtime::packet::{
-    Burst, Csum, L3, L4, Level, MetaFlags, SegFlags, SegKind, Segmentation, Tunnel,
+    Burst, Csum, L3, L4, Level, MetaFlags, Partial, SegFlags, SegKind, Segmentation, Tunnel,
 };
 use corelane_runtime::port::{Direction, QueueReport, RxQueue};
 use corelane_runtime::stage::{Progress, StageContext};
@@ -343,4 +343,28 @@ fn hashes_spread() {
     }
     // Expected 256 each; six standard deviations are 93.
     assert!(buckets.iter().all(|&n| (163..=349).contains(&n)), "{buckets:?}");
+}
+
+#[test]
+fn a_checksum_to_be_finished_is_that_of_the_level_it_begins_at() {
+    let inner = FrameBuilder::new().ipv4(Ipv4::default()).tcp(Tcp::default()).payload(b"hi");
+    let around = |frame: &[u8]| {
+        let outer = FrameBuilder::new().ipv4(Ipv4::default()).udp(Udp::vxlan());
+        outer.vxlan(Vxlan::default()).payload(frame).build()
+    };
+    let once = around(&inner.build());
+    let twice = around(&once);
+    // Frame, where the checksum begins, the level that is.
+    let cases = [(&inner.build(), 34, 0), (&once, 34, 0), (&once, 84, 1), (&twice, 134, 1)];
+    let mut harness = harness();
+    for (frame, start, level) in cases {
+        let mut packet = chained(&mut harness, frame, &[]);
+        packet.meta_mut().request(0, Partial { start, field: start + 6 });
+        describe(&mut packet, KEY, &mut harness.buffers).expect("a buffer");
+        let meta = packet.meta();
+        assert_eq!(meta.l4[level], Csum::Partial, "at {start}");
+        assert_eq!(meta.l4[1 - level], Csum::Unknown, "at {start}");
+        assert_eq!(meta.partial[level], Partial { start, field: start + 6 });
+        harness.release([packet]);
+    }
 }

@@ -129,7 +129,7 @@ fn send(
 ) -> Left {
     let fit = fit::make_fit(burst, caps, ctx, TOO_BIG);
     let behind = burst.len() - fit;
-    burst.with_front(fit, |front| queue.tx(front, ctx));
+    burst.with_front(fit, |front| ctx.in_device(|ctx| queue.tx(front, ctx)));
     match burst.len() {
         0 => Left::Nothing,
         len if len > behind => Left::Full,

@@ -17,5 +17,6 @@ mod oracle;
 mod ports;
 mod property;
 mod rig;
+mod shortcut;
 mod stream;
 mod supers;

@@ -156,11 +156,11 @@ fn a_report_never_replaces_what_the_run_reads_or_writes() {
     };
     assert!(run("./copy.ron", &[]).starts_with("error: ./copy.ron: is the description"));
     for out in ["in.pcap", "link"] {
-        assert!(run(out, &[]).contains("is a file of port in"));
+        assert!(run(out, &[]).contains("is what port in "));
     }
-    assert!(run("out.pcap", &[]).contains("is a file of port out"));
+    assert!(run("out.pcap", &[]).contains("is what port out writes"));
     // Not there yet, by another name.
-    assert!(run("soft", &["--set", "out=new.pcap"]).contains("is a file of port out"));
+    assert!(run("soft", &["--set", "out=new.pcap"]).contains("is what port out writes"));
     bench.file("older", "a report");
     assert!(run("older", &["--set", "out=no/x.pcap"]).contains("port out: no/x.pcap"));
     assert!(run("fresh", &["--set", "out=no/x.pcap"]).contains("port out: no/x.pcap"));

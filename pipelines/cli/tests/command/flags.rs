@@ -102,7 +102,7 @@ fn a_result_never_replaces_a_file_that_was_given() {
 #[test]
 fn every_command_has_help_and_refuses_what_it_does_not_know() {
     let bench = Bench::new();
-    for command in ["check", "explain", "caps", "stages", "new", "doctor", "run"] {
+    for command in ["check", "explain", "caps", "stages", "new", "doctor", "run", "scale"] {
         let help = bench.run(&[command, "--help"]);
         assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""), "{command}");
         assert!(

@@ -9,6 +9,7 @@ mod live;
 mod pinned;
 mod ready;
 mod reports;
+mod scales;
 mod signals;
 mod support;
 mod trials;

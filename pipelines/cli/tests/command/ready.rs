@@ -125,7 +125,7 @@ fn stages_and_ports_are_listed_and_each_shows_all_there_is_of_it() {
     for name in ["Rx", "Gro", "Ring", "Use", "Tx", "Drop"] {
         assert!(names(&stages).iter().any(|known| known == name), "{name}");
     }
-    assert_eq!(names(&ports), ["Pcap", "Emulated"]);
+    assert_eq!(names(&ports), ["Pcap", "Emulated", "Tap"]);
     for kind in stages.iter().chain(&ports) {
         let (name, summary) = (kind["name"].as_str(), kind["summary"].as_str());
         let (name, summary) = (name.expect("a name"), summary.expect("a summary"));

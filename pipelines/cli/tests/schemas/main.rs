@@ -123,6 +123,21 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("stages", &["stages", "Pcap"]),
     ("stages", &["stages", "Emulated"]),
     ("doctor", &["doctor"]),
+    (
+        "scale",
+        &[
+            "scale",
+            "preset:scale_encap",
+            "--cores",
+            "1,70000",
+            "--rounds",
+            "1",
+            "--measure",
+            "20ms",
+            "--warm-up",
+            "5ms",
+        ],
+    ),
     ("test", &["test", "preset:bump"]),
     ("test", &["test", "tested.ron"]),
 ];

@@ -174,9 +174,10 @@ fn named(record: &Record) -> (String, Origin) {
 
 /// Asks a port, unless a record speaks for it or files would be touched.
 fn asked(checked: CheckedPort) -> Result<KnownPort, Error> {
-    let origin = Origin::of(&checked);
     let recorded = checked.common.record.is_some();
     let ask = !recorded && checked.config.files().is_empty();
+    // What a plan goes by without asking is no news here.
+    let origin = if ask { Origin::Asked } else { Origin::of(&checked) };
     let facts = match ask {
         true => checked.config.open(&checked.name, 1)?.caps().facts.clone(),
         false => checked.facts,

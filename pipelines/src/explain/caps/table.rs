@@ -51,11 +51,13 @@ fn limits(port: &KnownPort, style: Style) -> String {
         "cuts packets of up to {} B in up to {} segments with up to {} B of headers; {mtu}",
         port.tso_bytes, port.tso_segments, port.header_bytes
     );
-    for (kind, ports) in [("VXLAN", &port.vxlan_ports), ("Geneve", &port.geneve_ports)] {
-        if !ports.is_empty() {
-            let ports = ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
-            let _ = write!(text, "; looks for {kind} behind UDP port {ports}");
-        }
+    let known = &port.record.facts.limits;
+    for (kind, ports) in [("VXLAN", known.vxlan_ports), ("Geneve", known.geneve_ports)] {
+        let _ = match (ports.is_empty(), ports.is_any()) {
+            (true, _) => Ok(()),
+            (_, true) => write!(text, "; is told where {kind} is, behind any UDP port"),
+            _ => write!(text, "; looks for {kind} behind UDP port {ports}"),
+        };
     }
     let _ = match port.queues {
         Some(queues) => write!(text, "; {queues} queues per direction"),

@@ -170,6 +170,10 @@ impl PortConfig for Config {
         self.read.iter().chain(&self.write).map(Path::new).collect()
     }
 
+    fn writes(&self) -> Vec<&Path> {
+        self.write.iter().map(Path::new).collect()
+    }
+
     fn drop_reasons(&self) -> Vec<&'static str> {
         vec!["too_large_for_pool", "unsupported_request", "over_mtu"]
     }

@@ -176,7 +176,7 @@ fn of_gso(work: &str, rx: Caps, shape: Shape, out: Option<&Facts>, cut: bool) ->
 }
 
 /// `Gso`: superpackets in tunnels, which `Gro` makes and nobody else here. The device knows VXLAN and Geneve behind some
-/// UDP ports only, and one that repeats headers spares most of the cutting.
+/// UDP ports only, if it is not told where they are; one that repeats headers spares most of the cutting.
 fn in_tunnels(work: &str, out: Option<&Facts>) -> Where {
     let bit = match work {
         "tcp in vxlan" => Caps::TSO_VXLAN,
@@ -190,7 +190,13 @@ fn in_tunnels(work: &str, out: Option<&Facts>) -> Where {
         work => panic!("{work}"),
     };
     let Some(out) = out else { return Where::Software };
+    let any = match work {
+        _ if work.contains("vxlan") => out.limits.vxlan_ports.is_any(),
+        _ if work.contains("geneve") => out.limits.geneve_ports.is_any(),
+        _ => false,
+    };
     let some = match work {
+        _ if any && out.granted.contains(bit) => return Where::Hardware,
         _ if work.contains("vxlan") => !out.limits.vxlan_ports.is_empty(),
         _ if work.contains("geneve") => !out.limits.geneve_ports.is_empty(),
         _ if out.granted.contains(bit) => return Where::Hardware,

@@ -10,7 +10,7 @@
 //!     granted: ["rx_ip", "rx_tcp", "multi_part"],                     // left out: all that is advertised
 //!     reasons: [No(["tx_tcp4"], "a probe frame came back wrong"), Unknown(["rx_udp"], "never tried")],
 //!     limits: (tso_bytes: 65536, tso_segments: 64, header_len: 128, mtu: 9000,    // those that are known
-//!              vxlan_ports: [4789], geneve_ports: [6081]),                        // UDP ports it knows tunnels by
+//!              vxlan_ports: [4789], geneve_ports: [6081]),                        // UDP ports it knows tunnels by; "any": needs none
 //!     queues: 8,                                                       // left out: as many as are asked for
 //!     lies: ["skip_checksum"],                                         // for emulation; left out: none
 //! )

@@ -215,7 +215,11 @@ impl Reader {
     }
 
     fn ports(&mut self, limits: &Fields, key: &str) -> UdpPorts {
-        let what = "a list of UDP ports, such as [4789]";
+        let every = find(limits, key).is_some_and(|written| written.get_ron().trim() == "\"any\"");
+        if every {
+            return UdpPorts::ANY;
+        }
+        let what = "a list of UDP ports, such as [4789], or \"any\"";
         let ports: Vec<u16> = self.value(limits, key, what).unwrap_or_default();
         UdpPorts::of(&ports).unwrap_or_else(|| {
             let most = UdpPorts::MOST;

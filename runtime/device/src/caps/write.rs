@@ -102,9 +102,10 @@ fn reason(reason: &Reason) -> String {
 fn limits(limits: &Limits) -> String {
     let Limits { tso_bytes, tso_segments, header_len, mtu, vxlan_ports, geneve_ports } = limits;
     let mtu = mtu.map(|mtu| format!(", mtu: {mtu}")).unwrap_or_default();
-    let ports = |key: &str, ports: &UdpPorts| match ports.is_empty() {
-        true => String::new(),
-        false => format!(", {key}: [{ports}]"),
+    let ports = |key: &str, ports: &UdpPorts| match (ports.is_empty(), ports.is_any()) {
+        (true, _) => String::new(),
+        (_, true) => format!(", {key}: \"any\""),
+        _ => format!(", {key}: [{ports}]"),
     };
     let ports = ports("vxlan_ports", vxlan_ports) + &ports("geneve_ports", geneve_ports);
     format!(

@@ -9,6 +9,16 @@ use corelane_runtime::offload::{Caps, Limits, UdpPorts};
 
 use super::{GRE, Headers, IPV4, IPV6, UDP, be16};
 
+/// UDP ports of VXLAN: the registered one, and that of Linux before there was one.
+const VXLAN_PORTS: [u16; 2] = [4789, 8472];
+/// The registered UDP port of Geneve.
+const GENEVE_PORTS: [u16; 1] = [6081];
+
+/// Whether everybody who looks for tunnels looks behind this UDP port.
+pub(crate) fn is_usual_tunnel(port: u16) -> bool {
+    VXLAN_PORTS.contains(&port) || GENEVE_PORTS.contains(&port)
+}
+
 /// An Ethernet frame in Geneve or GRE.
 const TRANSPARENT_ETHERNET: u16 = 0x6558;
 const IPV4_IN_IP: u8 = 4;
@@ -34,12 +44,17 @@ impl Parses {
     /// inside them finds them, on receipt too.
     pub(crate) fn of(granted: Caps, limits: &Limits) -> Parses {
         Parses {
-            vxlan: limits.vxlan_ports,
-            geneve: limits.geneve_ports,
+            vxlan: usual(limits.vxlan_ports, &VXLAN_PORTS),
+            geneve: usual(limits.geneve_ports, &GENEVE_PORTS),
             gre: granted.intersects(Caps::TSO_GRE | Caps::TSO_GRE_CSUM),
             ip: granted.contains(Caps::TSO_IPIP),
         }
     }
+}
+
+/// Who takes a tunnel behind any port is told where it is. One that looks for itself looks behind the usual ports.
+fn usual(ports: UdpPorts, known: &[u16]) -> UdpPorts {
+    if ports.is_any() { UdpPorts::of(known).unwrap_or_default() } else { ports }
 }
 
 /// What carries the level inside.

@@ -11,7 +11,7 @@ mod inside;
 mod tests;
 
 pub(crate) use hash::flow_hash;
-pub(crate) use inside::{Carrier, Inside, Parses};
+pub(crate) use inside::{Carrier, Inside, Parses, is_usual_tunnel};
 
 /// Protocol number of TCP.
 pub(crate) const TCP: u8 = 6;

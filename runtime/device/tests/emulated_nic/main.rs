@@ -13,6 +13,7 @@ mod paced;
 mod queues;
 mod receive;
 mod refuse;
+mod same;
 mod support;
 mod transmit;
 mod tunnel;

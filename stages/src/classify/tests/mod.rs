@@ -1,6 +1,7 @@
 //! Tests: what is found against trying rules one after the other; how rules are read; the stage in the harness.
 
 mod facts;
+mod many;
 mod property;
 mod reading;
 mod stage;

@@ -14,6 +14,11 @@ const NONE: u16 = u16::MAX;
 pub(super) struct Place(u16);
 
 impl Place {
+    /// Below the number of flows that the table has room for.
+    pub(super) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
     fn some(index: u16) -> Option<Place> {
         (index != NONE).then_some(Place(index))
     }
@@ -86,6 +91,11 @@ impl Table {
     /// The merge that began first.
     pub(super) fn oldest(&self) -> Option<Place> {
         Place::some(self.oldest)
+    }
+
+    /// The merge that began last.
+    pub(super) fn newest(&self) -> Option<Place> {
+        Place::some(self.newest)
     }
 
     /// The merge that began next after the one at `place`.

@@ -162,3 +162,14 @@ impl Shape {
         frame.payload(&self.payload).trailer(&self.trailer).build()
     }
 }
+
+#[test]
+fn a_stage_that_sets_nothing_or_a_ttl_of_0_is_refused() {
+    let error = |arguments: &str| {
+        let errors = super::Rewrite::spec().configure(Args { text: arguments }).err();
+        errors.map(|errors| errors[0].message.clone()).unwrap_or_default()
+    };
+    assert!(error("()").starts_with("it sets nothing; name a field"));
+    assert!(error("(ttl: 0)").ends_with("write 1 to 255"));
+    assert_eq!(error("(ttl: 1)"), "");
+}

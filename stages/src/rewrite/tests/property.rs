@@ -100,9 +100,9 @@ fn address() -> impl Strategy<Value = IpAddr> {
 fn fields() -> impl Strategy<Value = Fields> {
     let some = |chance| prop::option::weighted(chance, Just(()));
     let link = (any::<([u8; 6], [u8; 6])>(), 0..4095_u16, 0..8_u8);
-    let ip = (address(), address(), 0..64_u8, 0..4_u8, any::<u8>());
+    let ip = (address(), address(), 0..64_u8, 0..4_u8, 1..=u8::MAX);
     let set = vec(some(0.4), 11);
-    (link, ip, any::<(u16, u16)>(), set).prop_map(
+    let fields = (link, ip, any::<(u16, u16)>(), set).prop_map(
         |(((eth_src, eth_dst), vlan, pcp), (src, dst, dscp, ecn, ttl), (sport, dport), set)| {
             Fields {
                 eth_src: set[0].map(|()| eth_src),
@@ -118,7 +118,9 @@ fn fields() -> impl Strategy<Value = Fields> {
                 dport: set[10].map(|()| dport),
             }
         },
-    )
+    );
+    // A stage that sets nothing is refused, and so is one that sets a TTL of 0.
+    fields.prop_filter("it sets something", |fields| fields.text() != "()")
 }
 
 fn shape() -> impl Strategy<Value = Shape> {

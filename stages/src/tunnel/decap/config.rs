@@ -160,6 +160,12 @@ impl DecapConfig {
         if keys.vni.is_some() && keys.table.is_some() {
             wrong("with `table`, identifiers are in its rows".into());
         }
+        if keys.port.0.contains(&0) {
+            wrong("nothing comes by UDP port 0; leave `port` out for 4789".into());
+        }
+        if keys.age.0 == 0 {
+            wrong("with `age: \"0s\"` nothing is learned; write a time such as \"300s\"".into());
+        }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 

@@ -166,7 +166,7 @@ impl StageSpec for EncapSpec {
     }
 
     fn example(&self) -> &'static str {
-        "Encap(Vxlan(vni: 42, local: \"192.0.2.1\", remote: \"192.0.2.7\"))"
+        "Encap(Vxlan(vni: 42, local: \"192.0.2.1\", remote: \"192.0.2.7\", next_hop: \"02:00:00:00:00:02\"))"
     }
 
     fn configure(&self, args: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
@@ -207,11 +207,21 @@ impl EncapConfig {
                 format!("`local` {local} and `remote` {remote} are of different families"),
             );
         }
-        if matches!(keys.dscp, OrInherit::Fixed(dscp) if dscp > 63) {
-            wrong("tunnel", "`dscp` has 6 bits; the largest is 63".into());
+        for message in keys.senseless() {
+            wrong("tunnel", message);
         }
-        if self.mtu.is_some_and(|mtu| mtu < MTU_MIN) {
-            wrong("mtu", format!("no path takes less than {MTU_MIN} bytes"));
+        match self.mtu {
+            Some(mtu) if mtu < MTU_MIN => {
+                wrong("mtu", format!("no path takes less than {MTU_MIN} bytes"));
+            }
+            Some(mtu) if mtu > IP_MAX => wrong(
+                "mtu",
+                format!("no IP packet is longer than {IP_MAX} bytes; write at most {IP_MAX}"),
+            ),
+            _ => {}
+        }
+        if let Some(message) = self.oversize.as_deref().and_then(useless) {
+            wrong("oversize", message);
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
@@ -231,7 +241,52 @@ impl EncapConfig {
     }
 }
 
+/// What is wrong with a list of what becomes of packets that are too long.
+fn useless(list: &[Oversize]) -> Option<String> {
+    if list.is_empty() {
+        return Some(
+            "an empty list says nothing; write [Drop] where they are to end here".to_owned(),
+        );
+    }
+    // What ends a packet leaves nothing for what stands behind it.
+    let end = list.iter().position(|what| *what == Oversize::Drop);
+    if let Some(behind) = end.and_then(|end| list.get(end + 1)) {
+        return Some(format!(
+            "`Drop` ends what comes to it, and `{behind:?}` gets nothing; write `Drop` last"
+        ));
+    }
+    let twice = list.iter().enumerate().find(|(at, what)| list[..*at].contains(what));
+    twice.map(|(_, what)| format!("`{what:?}` stands there twice; keep the first"))
+}
+
 impl VxlanOut {
+    /// Values that their types allow and no tunnel can have.
+    fn senseless(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        if matches!(self.dscp, OrInherit::Fixed(dscp) if dscp > 63) {
+            said.push("`dscp` has 6 bits; the largest is 63".to_owned());
+        }
+        if self.ttl == OrInherit::Fixed(0) {
+            said.push("a datagram with `ttl: 0` is passed on by nobody; write 1 to 255".to_owned());
+        }
+        if self.port == 0 {
+            said.push("there is no UDP port 0 to send to; leave `port` out for 4789".to_owned());
+        }
+        if self.age.0 == 0 {
+            said.push(
+                "with `age: \"0s\"` nothing is learned; write a time such as \"300s\"".to_owned(),
+            );
+        }
+        if let (Some(Local::Address(local)), Some(remote)) = (&self.local, &self.remote)
+            && local == remote
+        {
+            said.push(format!(
+                "`local` and `remote` are both {local}; give the other end's address"
+            ));
+        }
+        said
+    }
+
     fn missing(&self) -> Option<&'static str> {
         let alone = self.table.is_none();
         let vni = self.vni.is_none().then_some("vni");
@@ -273,6 +328,8 @@ impl StageConfig for EncapConfig {
             table: keys.table.clone(),
             answers: self.oversize().contains(&Oversize::PmtuReply),
             makes: if self.oversize().contains(&Oversize::Segment) { CUT } else { Looks::empty() },
+            unresolved: keys.next_hop.is_none(),
+            wants_checked: self.oversize().contains(&Oversize::Segment),
             // What is held is one packet, being finished, cut or copied.
             holds: 1,
             ..Traits::default()

@@ -31,6 +31,8 @@ pub(super) struct Flow {
     pub(super) hash: u32,
     pub(super) seq: u32,
     pub(super) ip_id: u16,
+    /// Which of the sizes comes next.
+    pub(super) size: usize,
     /// Sum of the innermost Ethernet header and of an IPv6 header as far as it stays.
     link_sum: u16,
 }
@@ -127,6 +129,7 @@ impl Flow {
             hash: flow_hash(&header),
             seq: random as u32,
             ip_id: (random >> 16) as u16,
+            size: 0,
             header,
         }
     }

@@ -18,12 +18,11 @@ use corelane_runtime::packet::Partial;
 pub(in crate::emulated) struct Generator {
     plan: Generate,
     templates: Vec<Template>,
-    /// Which template comes when.
+    /// Which template comes when, in a flow.
     sizes: Vec<usize>,
     flows: Vec<Flow>,
     turns: Turns,
     pace: Pace,
-    size: usize,
     left: Option<u64>,
     /// Whether the frame to come is already written.
     ready: bool,
@@ -40,15 +39,22 @@ impl Generator {
         distinct.sort_unstable();
         distinct.dedup();
         let sizes = lengths.iter().map(|len| distinct.partition_point(|other| other < len));
+        let sizes: Vec<usize> = sizes.collect();
+        // Each flow goes through the sizes by itself, the next one a size ahead, so that a frame is the same frame on
+        // however many queues.
+        let begin = |number: u32| {
+            let mut flow = Flow::new(plan, number);
+            flow.size = number as usize % sizes.len();
+            flow
+        };
         let own = || (index as u32..plan.flows).step_by(queues.max(1));
         let portion = Portion::of(plan.order, plan.flows, index, queues);
         Generator {
-            sizes: sizes.collect(),
             templates: distinct.iter().map(|&len| Template::new(plan, len)).collect(),
-            flows: own().map(|number| Flow::new(plan, number)).collect(),
+            flows: own().map(begin).collect(),
+            sizes,
             turns: Turns::new(plan.order, own(), plan.seed ^ index as u64),
             pace: Pace::new(plan.rate, portion.own),
-            size: 0,
             left: plan.count.map(|count| portion.of_count(count)),
             ready: false,
             finds_tunnel: plan.tunnel.as_ref().is_some_and(|tunnel| tunnel.is_found(parses)),
@@ -64,7 +70,7 @@ impl Generator {
         if time > now {
             return Next::NotBefore(time);
         }
-        let template = &mut self.templates[self.sizes[self.size]];
+        let template = &mut self.templates[self.sizes[flow.size]];
         if !self.ready {
             template.write(&self.plan, flow);
             self.ready = true;
@@ -87,13 +93,13 @@ impl Generator {
 
     pub(in crate::emulated) fn advance(&mut self) {
         let Some(flow) = self.flows.get_mut(self.turns.flow()) else { return };
-        let len = self.templates[self.sizes[self.size]].frame.len();
+        let len = self.templates[self.sizes[flow.size]].frame.len();
         flow.seq = flow.seq.wrapping_add((len - flow.header.len()) as u32);
         flow.ip_id = flow.ip_id.wrapping_add(1);
+        flow.size = (flow.size + 1) % self.sizes.len();
         self.left = self.left.map(|left| left.saturating_sub(1));
         self.ready = false;
         self.pace.advance(len);
-        self.size = (self.size + 1) % self.sizes.len();
         self.turns.advance();
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Frames are made before the run as one payload per size and a few numbers per flow. What changes from frame
 //! to frame - sequence number and IPv4 ID - enters the checksums as a number, so a frame costs its header.
-//! Every checksum is right, or not yet finished where that is asked for. Frames may come in a tunnel. All that looks random depends on the
-//! seed only. A frame that is due and not taken waits, however long; none is lost.
+//! Every checksum is right, or not yet finished where that is asked for. Frames may come in a tunnel. All that looks random
+//! depends on the seed only. A flow's frames are the same on however many queues; where flows take turns, and not by
+//! chance, so are the frames of all queues together. A frame that is due and not taken waits, however long; none is lost.
 
 mod flow;
 mod maker;

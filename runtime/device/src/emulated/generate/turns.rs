@@ -44,29 +44,59 @@ impl Order {
 /// One queue's part of all the traffic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Portion {
-    /// Place among the queues that have flows, and how many these are, where all have an equal part.
-    equal: Option<(u64, u64)>,
+    turns: Option<Share>,
     /// What falls to the queues before it.
     before: f64,
     /// What falls to it.
     pub(super) own: f64,
 }
 
+/// The flows of a queue, where all flows take equal turns.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    /// Frames of a flow before the next flow's turn.
+    train: u64,
+    flows: u64,
+    index: u64,
+    queues: u64,
+}
+
+impl Share {
+    /// How many of the first so many flows are the queue's own.
+    fn own_of(&self, flows: u64) -> u64 {
+        flows.saturating_sub(self.index).div_ceil(self.queues)
+    }
+
+    /// How many of the first `count` frames, as one queue would have them, are of its flows.
+    fn of_count(&self, count: u64) -> u64 {
+        let turn = self.train * self.flows;
+        let (whole, rest) = (count / turn, count % turn);
+        let (trains, begun) = (rest / self.train, rest % self.train);
+        let last = if trains % self.queues == self.index { begun } else { 0 };
+        whole * self.train * self.own_of(self.flows) + self.train * self.own_of(trains) + last
+    }
+}
+
 impl Portion {
-    /// The part of queue `index` of `queues`; flow n is queue n modulo `queues`' own. Flows that take equal
-    /// turns give equal parts to all queues that have any.
+    /// The part of queue `index` of `queues`; flow n is queue n modulo `queues`' own.
     pub(super) fn of(order: Order, flows: u32, index: usize, queues: usize) -> Portion {
         let queues = queues.max(1);
-        if !matches!(order, Order::Zipf(_)) {
-            let sharing = queues.min(flows as usize).max(1) as u64;
-            let own = if index < flows as usize { 1.0 / sharing as f64 } else { 0.0 };
-            return Portion { equal: Some((index as u64, sharing)), before: 0.0, own };
+        let train = match order {
+            Order::RoundRobin => Some(1),
+            Order::Trains(frames) => Some(u64::from(frames).max(1)),
+            Order::Zipf(_) => None,
+        };
+        if let Some(train) = train {
+            let flows = u64::from(flows).max(1);
+            let share = Share { train, flows, index: index as u64, queues: queues as u64 };
+            let own = share.own_of(flows) as f64 / flows as f64;
+            return Portion { turns: Some(share), before: 0.0, own };
         }
         let mut parts = vec![0.0; queues];
         (0..flows).for_each(|flow| parts[flow as usize % queues] += order.weight(flow));
         let all: f64 = parts.iter().sum();
         let before: f64 = parts[..index].iter().sum();
-        Portion { equal: None, before: before / all, own: parts[index] / all }
+        Portion { turns: None, before: before / all, own: parts[index] / all }
     }
 
     /// How many of `count` frames fall to it; those of all queues add up to `count`.
@@ -76,9 +106,9 @@ impl Portion {
             part if part > 1.0 - 1e-9 => count,
             part => ((count as f64 * part).round() as u64).min(count),
         };
-        match self.equal {
-            _ if self.own == 0.0 => 0,
-            Some((index, sharing)) => count / sharing + u64::from(index < count % sharing),
+        match self.turns {
+            Some(share) => share.of_count(count),
+            None if self.own == 0.0 => 0,
             None => up_to(self.before + self.own) - up_to(self.before),
         }
     }
@@ -177,7 +207,11 @@ mod tests {
         #[test]
         fn the_parts_of_all_queues_make_the_whole(
             flows in 1..300_u32, queues in 1..9_usize, count in 0..1_000_000_u64,
-            order in prop_oneof![Just(Order::RoundRobin), (0.1..3.0).prop_map(Order::Zipf)],
+            order in prop_oneof![
+                Just(Order::RoundRobin),
+                (1..40_u32).prop_map(Order::Trains),
+                (0.1..3.0).prop_map(Order::Zipf),
+            ],
         ) {
             let parts = (0..queues).map(|queue| Portion::of(order, flows, queue, queues));
             let (mut all, mut whole) = (0, 0.0);
