@@ -2,10 +2,10 @@
 //!
 //! A tour in the order in which a program uses it:
 //!
-//! 1. [`Eal::init`] starts DPDK once a process, without devices; what it gives is the proof that others ask for.
-//! 2. [`Pool`] holds buffers, [`Packets`] are some of them, owned: what is dropped goes back.
-//! 3. [`gro`], [`gso`], [`sums`] and [`ring`] call the libraries that corelane is measured against.
-//! 4. [`clock`] reads the time-stamp counter around such a call.
+//! 1. `Eal::init` starts DPDK once a process, without devices; what it gives is the proof that others ask for.
+//! 2. `Pool` holds buffers, `Packets` are some of them, owned: what is dropped goes back.
+//! 3. `gro`, `gso`, `sums` and `ring` call the libraries that corelane is measured against.
+//! 4. `clock` reads the time-stamp counter around such a call.
 //!
 //! It promises that libdpdk is never needed: without the feature `dpdk`, or where pkg-config finds no libdpdk when this
 //! is built, the crate has [`AVAILABLE`] and nothing else. It wraps what corelane calls, not DPDK; it has no devices yet.

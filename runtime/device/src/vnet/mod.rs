@@ -4,7 +4,7 @@
 //!
 //! Pure and safe: bytes in, meta out, and back; no system call is made here. [`read`] takes nothing on trust: a header
 //! that contradicts itself, the frame behind it or what was agreed on is an error with a name, and no offset that it
-//! lets through lies outside the frame. [`write`] says only what the header has words for, and refuses the rest. Of
+//! lets through lies outside the frame. [`write()`] says only what the header has words for, and refuses the rest. Of
 //! the frame it looks at the Ethernet type, the version of an IP header and the length of a TCP header, with code of
 //! its own; everything else about headers is for the stages to find out.
 
