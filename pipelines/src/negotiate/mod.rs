@@ -16,6 +16,8 @@ mod neighbours;
 mod outward;
 mod refuse;
 #[cfg(test)]
+mod says;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod tunnel_tests;

@@ -1,62 +1,14 @@
 //! Small descriptions, and what was decided for each: exits, added steps, verdicts with their reasons,
 //! refusals, warnings.
 
+use super::says::{Says, named};
 use super::{Exit, Verdict, Where};
 use crate::fixture::{self, machine};
 use crate::place::{Plan, PlannedStage};
 use crate::{Failure, Pipeline, Problems, Registry};
-use corelane_runtime::Error;
 use corelane_runtime::offload::Caps;
-use corelane_runtime::packet::Burst;
-use corelane_runtime::stage::spec::{Role, Traits};
-use corelane_runtime::stage::{
-    Args, BuildContext, Built, ConfigError, Outputs, Stage, StageConfig, StageContext, StageInfo,
-    StageSpec,
-};
-
-/// A stage that passes packets on and says this of itself.
-#[derive(Clone)]
-struct Says(&'static StageInfo, Traits);
-
-impl StageSpec for Says {
-    fn info(&self) -> &'static StageInfo {
-        self.0
-    }
-
-    fn configure(&self, _: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
-        Ok(Box::new(self.clone()))
-    }
-}
-
-impl StageConfig for Says {
-    fn traits(&self) -> Traits {
-        self.1.clone()
-    }
-
-    fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
-        Ok(Built::restartable(|| Pass))
-    }
-}
-
-struct Pass;
-
-impl Stage for Pass {
-    fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, _: &mut StageContext<'_>) {
-        burst.drain().for_each(|packet| out.next(packet));
-    }
-}
-
-const fn named(name: &'static str) -> StageInfo {
-    StageInfo {
-        name,
-        summary: "A stage of the tests.",
-        role: Role::Middle,
-        subject: None,
-        keys: &[],
-        drop_reasons: &[],
-        counters: &[],
-    }
-}
+use corelane_runtime::stage::StageInfo;
+use corelane_runtime::stage::spec::Traits;
 
 static PICKY: StageInfo = named("Picky");
 static FUSSY: StageInfo = named("Fussy");

@@ -1,61 +1,14 @@
 //! Packets in tunnels: what the port is left of them, behind which UDP ports, and what is asked of a description
 //! whose packets may not fit.
 
+use super::says::{Says, named};
 use super::{Verdict, Where};
 use crate::fixture::{self, machine};
 use crate::place::Plan;
 use crate::{Failure, Pipeline, Registry};
-use corelane_runtime::Error;
-use corelane_runtime::packet::{Burst, Tunnel};
-use corelane_runtime::stage::spec::{Role, Traits};
-use corelane_runtime::stage::{
-    Args, BuildContext, Built, ConfigError, Outputs, Stage, StageConfig, StageContext, StageInfo,
-    StageSpec,
-};
-
-/// A stage that says it puts packets into a tunnel.
-#[derive(Clone)]
-struct Wraps(&'static StageInfo, Traits);
-
-impl StageSpec for Wraps {
-    fn info(&self) -> &'static StageInfo {
-        self.0
-    }
-
-    fn configure(&self, _: Args<'_>) -> Result<Box<dyn StageConfig>, Vec<ConfigError>> {
-        Ok(Box::new(self.clone()))
-    }
-}
-
-impl StageConfig for Wraps {
-    fn traits(&self) -> Traits {
-        self.1.clone()
-    }
-
-    fn build(&self, _: &mut dyn BuildContext) -> Result<Built, Error> {
-        Ok(Built::restartable(|| Pass))
-    }
-}
-
-struct Pass;
-
-impl Stage for Pass {
-    fn process(&mut self, burst: &mut Burst, out: &mut Outputs<'_>, _: &mut StageContext<'_>) {
-        burst.drain().for_each(|packet| out.next(packet));
-    }
-}
-
-const fn named(name: &'static str) -> StageInfo {
-    StageInfo {
-        name,
-        summary: "A stage of the tests.",
-        role: Role::Middle,
-        subject: None,
-        keys: &[],
-        drop_reasons: &[],
-        counters: &[],
-    }
-}
+use corelane_runtime::packet::Tunnel;
+use corelane_runtime::stage::StageInfo;
+use corelane_runtime::stage::spec::Traits;
 
 static KNOWN: StageInfo = named("Known");
 static OTHER: StageInfo = named("Other");
@@ -78,13 +31,13 @@ fn registry() -> Registry {
     let unwrap =
         Traits { changes_headers: true, decapsulates: Some(Tunnel::Vxlan), ..Traits::default() };
     fixture::registry()
-        .with_spec(Wraps(&KNOWN, wrap(4789, false, false)))
-        .with_spec(Wraps(&OTHER, wrap(8472, false, false)))
-        .with_spec(Wraps(&SUMMED, wrap(4789, true, false)))
-        .with_spec(Wraps(&FITS, wrap(4789, false, true)))
-        .with_spec(Wraps(&UNWRAPS, Traits { tunnel_ports: vec![4789], ..unwrap.clone() }))
-        .with_spec(Wraps(&ELSEWHERE, Traits { tunnel_ports: vec![8472], ..unwrap.clone() }))
-        .with_spec(Wraps(&UNWRAP, unwrap))
+        .with_spec(Says(&KNOWN, wrap(4789, false, false)))
+        .with_spec(Says(&OTHER, wrap(8472, false, false)))
+        .with_spec(Says(&SUMMED, wrap(4789, true, false)))
+        .with_spec(Says(&FITS, wrap(4789, false, true)))
+        .with_spec(Says(&UNWRAPS, Traits { tunnel_ports: vec![4789], ..unwrap.clone() }))
+        .with_spec(Says(&ELSEWHERE, Traits { tunnel_ports: vec![8472], ..unwrap.clone() }))
+        .with_spec(Says(&UNWRAP, unwrap))
 }
 
 const CUTS: &str =
